@@ -1,0 +1,275 @@
+//! What a policy *is*: the validated values that the decision works on. How a document becomes one of
+//! these is in [`compile`]; how its JSON looks is in [`document`].
+
+use std::collections::BTreeMap;
+
+use crate::quota::Quota;
+
+/// A policy that may be enforced: everything in it has been checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// The stable name; the tables of its limits are kept under it. `[a-z0-9-]`, 1 to 64 bytes.
+    pub name: String,
+    /// The version, for people and metrics only. `[A-Za-z0-9._-]`, 1 to 64 bytes.
+    pub version: String,
+    /// Whether decisions change anything for the caller.
+    pub mode: Mode,
+    /// How callers are told apart.
+    pub identity: IdentityRules,
+    /// Every limit, in the order of their names; a [`LimitId`] is an index into this list.
+    pub limits: Vec<Limit>,
+    /// The limits that are checked on every request, in the order written.
+    pub always: Vec<LimitId>,
+    /// The routes, in the order written; the first that matches decides.
+    pub routes: Vec<Route>,
+    /// What stands in front of the problem's name instead of `urn:tidegate:problem:`.
+    pub problem_base: Option<String>,
+    /// When `RateLimit` and `RateLimit-Policy` are sent.
+    pub headers: RateLimitHeaders,
+    /// Whether `X-RateLimit-*` is sent too.
+    pub legacy_headers: bool,
+    /// What happens to a request whose limits could not be read or swapped.
+    pub store_error: StoreErrorRule,
+}
+
+/// Whether a decision changes anything for the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Refusals are sent.
+    #[default]
+    Enforce,
+    /// Everything is decided, counted and logged; nothing changes for the caller.
+    Shadow,
+}
+
+/// When `RateLimit` and `RateLimit-Policy` are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RateLimitHeaders {
+    /// On allowed and refused responses.
+    #[default]
+    Always,
+    /// On refusals only.
+    Denied,
+    /// Never. `Retry-After` is still sent.
+    Off,
+}
+
+/// What happens to a request whose limits could not be read or swapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StoreErrorRule {
+    /// It is answered with a 503 `temporary-reduced-capacity`.
+    #[default]
+    Reject,
+    /// It goes ahead, uncounted by the limit that failed.
+    Pass,
+}
+
+/// How callers are told apart: each list is tried in order, the first source present wins.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IdentityRules {
+    /// The sources of the tenant.
+    pub tenant: Vec<Source>,
+    /// The sources of the account.
+    pub account: Vec<Source>,
+    /// The sources of the plan.
+    pub plan: Vec<Source>,
+    /// How the client address is read.
+    pub address: AddressRule,
+}
+
+/// One place where a part of the identity may stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The place.
+    pub kind: SourceKind,
+    /// The value is a secret: only its digest is ever stored, logged or shown.
+    pub secret: bool,
+}
+
+/// The kinds of [`Source`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A claim of a token that Envoy's `jwt_authn` verified.
+    Jwt {
+        /// The path of the claim, outermost name first.
+        claim: Vec<String>,
+        /// The key under which `jwt_authn` put the payload (its `payload_in_metadata`).
+        payload: String,
+    },
+    /// A request header of exactly one line; the name is in lower case.
+    Header(String),
+    /// A parameter of the query.
+    Query(String),
+    /// A cookie.
+    Cookie(String),
+    /// A subject alternative name of the validated client certificate.
+    San(SanType),
+}
+
+/// The kinds of subject alternative name that Envoy shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SanType {
+    /// `uniformResourceIdentifier`; Envoy shows the first one only.
+    Uri,
+    /// `dNSName`; Envoy shows the first one only.
+    Dns,
+}
+
+/// How the client address is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressRule {
+    /// How many leading bits of an IPv6 address tell callers apart: 1 to 128.
+    pub ipv6_prefix: u8,
+    /// The header in which a front that hides the client address passes it, signed.
+    pub signed: Option<SignedAddressRule>,
+}
+
+impl Default for AddressRule {
+    fn default() -> Self {
+        Self {
+            ipv6_prefix: 64,
+            signed: None,
+        }
+    }
+}
+
+/// A header in which a front passes the client address, signed with HMAC-SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedAddressRule {
+    /// The header's name, in lower case.
+    pub header: String,
+    /// The environment variable of the VM that holds the key.
+    pub key_env: String,
+    /// How old a signature may be, in nanoseconds.
+    pub max_age: u64,
+}
+
+/// One thing that requests can be told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Dimension {
+    /// Who the caller works for.
+    Tenant,
+    /// Who the caller is.
+    Account,
+    /// What the caller pays for.
+    Plan,
+    /// Where the caller comes from.
+    Address,
+    /// The name of the route that matched.
+    Route,
+    /// The method; what is not registered counts as one.
+    Method,
+    /// The authority, in lower case, without the port.
+    Host,
+    /// A request header; the name is in lower case.
+    Header(String),
+}
+
+/// The index of a limit in [`Policy::limits`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LimitId(pub usize);
+
+/// A named limit: one bucket for each combination of its dimensions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// `[a-z0-9-]`, 1 to 64 bytes.
+    pub name: String,
+    /// What tells its buckets apart: at least one dimension, none twice.
+    pub per: Vec<Dimension>,
+    /// What stands in for a dimension that is absent.
+    pub otherwise: Dimension,
+    /// What a bucket is worth where neither plan nor override says otherwise.
+    pub quota: Quota,
+    /// What a bucket of a caller on this plan is worth.
+    pub plans: BTreeMap<String, Quota>,
+    /// What a bucket of this tenant is worth.
+    pub tenant_overrides: BTreeMap<String, Quota>,
+    /// What a bucket of this account is worth; it goes before a tenant's.
+    pub account_overrides: BTreeMap<String, Quota>,
+    /// It counts and never denies.
+    pub shadow: bool,
+    /// How many buckets its table holds: 16 to 1,048,576.
+    pub max_keys: u32,
+}
+
+/// A route: which requests it takes, and what holds for them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// `[a-z0-9-]`, 1 to 64 bytes.
+    pub name: String,
+    /// Which requests it takes.
+    pub matcher: RouteMatch,
+    /// Its own limits, checked after the policy's `always`.
+    pub limits: Vec<LimitId>,
+    /// What a request costs.
+    pub cost: Cost,
+    /// What happens when the account is absent.
+    pub anonymous: Anonymous,
+    /// The mode of this route, where it differs from the policy's.
+    pub mode: Option<Mode>,
+}
+
+/// Which requests a route takes: all that is given must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RouteMatch {
+    /// One of these methods; empty: every method.
+    pub methods: Vec<String>,
+    /// A path; none: every path.
+    pub path: Option<PathPattern>,
+    /// The authority, in lower case, without the port.
+    pub host: Option<String>,
+    /// Headers that stand there with exactly this value; names in lower case.
+    pub headers: Vec<(String, String)>,
+}
+
+/// A path pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathPattern {
+    /// This path.
+    Exact(String),
+    /// Every path that begins with this; it ends with `/`.
+    Prefix(String),
+    /// As many segments as written, some of them any text.
+    Template(Vec<Segment>),
+}
+
+/// One segment of a [`PathPattern::Template`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// This text.
+    Literal(String),
+    /// Any text of at least one byte, written `{name}`.
+    Any,
+}
+
+/// What a request costs, in units of its limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cost {
+    /// The same for every request: 1 to [`crate::quota::MAX_INTEGER`].
+    Fixed(u64),
+    /// What this header says.
+    Header {
+        /// The name, in lower case.
+        name: String,
+        /// The cost where the header is absent.
+        default: u64,
+    },
+}
+
+impl Default for Cost {
+    fn default() -> Self {
+        Self::Fixed(1)
+    }
+}
+
+/// What happens when the account is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Anonymous {
+    /// The request is answered with a 401.
+    Deny,
+    /// In each limit its `otherwise` stands in for the account.
+    #[default]
+    Address,
+    /// Limits that name the account are left out; the others hold.
+    Allow,
+}
