@@ -44,7 +44,27 @@ pub struct Counts {
     pub remembered: bool,
 }
 
-impl Decision<'_> {
+impl<'p> Decision<'p> {
+    /// The decision about a request that could not be read.
+    pub fn unread(policy: &'p Policy, denial: Denial) -> Self {
+        Self {
+            route: None,
+            mode: policy.mode,
+            denial: Some(denial),
+            standings: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The first limit that refuses; `None` where something else does, or nothing.
+    pub fn refusing_limit(&self) -> Option<LimitId> {
+        if !matches!(self.denial, Some(Denial::QuotaExceeded { .. })) {
+            return None;
+        }
+        let refuses = |s: &&Standing| !s.shadow && matches!(s.said, Said::Wait { .. });
+        self.standings.iter().find(refuses).map(|s| s.limit)
+    }
+
     /// The refusal that the caller is told; `None` in shadow mode, which changes nothing for the caller.
     pub fn enforced_denial(&self) -> Option<&Denial> {
         match self.mode {
@@ -93,6 +113,7 @@ pub fn decide<'p, S: Store, M: Memory>(
     let route = route::find(policy, request);
     let mut decision = Decision {
         route,
+        // A policy in shadow has no route that is not.
         mode: match route.and_then(|route| route.mode) {
             Some(mode) if policy.mode == Mode::Enforce => mode,
             _ => policy.mode,

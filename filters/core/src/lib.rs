@@ -9,6 +9,8 @@
 
 pub mod admission;
 pub mod answer;
+#[cfg(feature = "cases")]
+pub mod cases;
 pub mod claims;
 pub mod denial;
 pub mod engine;

@@ -1,1 +1,24 @@
-//! The module that Envoy loads.
+//! The module that Envoy loads: Tidegate's core behind the proxy-wasm ABI.
+//!
+//! The mount's `root_id` picks the role. [`root`] reads the policy; [`gate`] is the role that decides; every
+//! host call is in [`host`].
+
+mod facts;
+mod gate;
+mod host;
+mod memory;
+mod metrics;
+mod pairs;
+mod root;
+mod store;
+#[cfg(feature = "test-switches")]
+mod switches;
+
+#[allow(unsafe_code, reason = "the macro exports the module's entry point")]
+mod entry {
+    use proxy_wasm::traits::RootContext;
+
+    proxy_wasm::main! {{
+        proxy_wasm::set_root_context(|_| -> Box<dyn RootContext> { Box::new(crate::root::Root::new()) });
+    }}
+}

@@ -289,3 +289,9 @@ impl core::fmt::Display for Dimension {
         }
     }
 }
+impl Policy {
+    /// stub
+    pub fn parse(_t: &[u8]) -> Result<Self, Vec<String>> {
+        Err(vec![])
+    }
+}

@@ -1,0 +1,152 @@
+//! Cases: requests at given times and what a policy has to say to each. They stand in `policy.test.json`
+//! beside the policy, and run here on a made-up clock, and against a real Envoy in the end-to-end tests.
+
+mod facts;
+mod run;
+
+pub use facts::CaseFacts;
+pub use run::{Failure, run};
+
+use serde::{Deserialize, Serialize};
+
+/// A `policy.test.json`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cases {
+    /// The cases; each begins with full buckets.
+    pub cases: Vec<Case>,
+}
+
+/// A story about one policy.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What it shows.
+    pub name: String,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One request, or several that are alike.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// When, in milliseconds after the case began.
+    #[serde(default)]
+    pub at_ms: u64,
+    /// How often: 1 if not given.
+    #[serde(default = "one")]
+    pub times: u32,
+    /// The request.
+    pub request: CaseRequest,
+    /// What is expected each time.
+    pub expect: Expect,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// A request.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseRequest {
+    /// The method: `GET` if not given.
+    #[serde(default = "get")]
+    pub method: String,
+    /// The path with its query: `/` if not given.
+    #[serde(default = "root")]
+    pub path: String,
+    /// The authority.
+    #[serde(default = "host")]
+    pub host: String,
+    /// Header lines, in order.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The claims of the verified token; no token if not given.
+    #[serde(default)]
+    pub claims: Option<serde_json::Value>,
+    /// The trusted client address.
+    #[serde(default = "address")]
+    pub address: String,
+}
+
+fn get() -> String {
+    "GET".to_owned()
+}
+
+fn root() -> String {
+    "/".to_owned()
+}
+
+fn host() -> String {
+    "api.test".to_owned()
+}
+
+fn address() -> String {
+    "192.0.2.1".to_owned()
+}
+
+/// What a policy has to say. What is not given is not looked at, except the status.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// The status; 200 stands for a request that goes ahead.
+    pub status: u16,
+    /// The end of the problem's type, such as `identity-required`.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The limits that refuse, in the order checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub violated: Option<Vec<String>>,
+    /// The value of `Retry-After`, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
+    /// What `RateLimit` says is left, for each limit, in the order checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<Vec<(String, u64)>>,
+}
+
+impl Expect {
+    /// Whether `found` is what was expected, as far as that was said.
+    pub fn agrees(&self, found: &Self) -> bool {
+        let Self {
+            status,
+            kind,
+            violated,
+            retry_after,
+            remaining,
+        } = self;
+        let same = |kind: &String| {
+            found
+                .kind
+                .as_ref()
+                .is_some_and(|found| found.ends_with(kind))
+        };
+        *status == found.status
+            && kind.as_ref().is_none_or(same)
+            && (violated.is_none() || *violated == found.violated)
+            && (retry_after.is_none() || *retry_after == found.retry_after)
+            && (remaining.is_none() || *remaining == found.remaining)
+    }
+}
+
+impl core::fmt::Display for Expect {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+impl Cases {
+    /// Reads a `policy.test.json`.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let cases: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if cases.cases.is_empty() || cases.cases.iter().any(|case| case.steps.is_empty()) {
+            return Err("there is nothing to run; write at least one step in each case".to_owned());
+        }
+        Ok(cases)
+    }
+}

@@ -1,0 +1,312 @@
+//! Every host call of the module: call, map the status, return.
+//!
+//! The calls are declared here and not taken from the SDK, because the SDK's panic on a status that they do
+//! not expect, and a panic takes down the worker's VM with every stream in it. Nothing here panics; nothing
+//! outside this file calls the host (`clippy.toml` bans the SDK's calls).
+#![allow(
+    unsafe_code,
+    reason = "the ABI is made of raw pointers; this file is where they end"
+)]
+
+use core::ptr::null_mut;
+
+/// Statuses of the ABI (proxy-wasm 0.2.1); all others count as failures.
+const OK: u32 = 0;
+const NOT_FOUND: u32 = 1;
+const CAS_MISMATCH: u32 = 8;
+
+/// `proxy_on_configure`'s buffer.
+const PLUGIN_CONFIGURATION: u32 = 7;
+
+/// The header maps.
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Map {
+    /// The request's headers; readable in their own callback only.
+    RequestHeaders = 0,
+    /// The response's headers.
+    ResponseHeaders = 2,
+}
+
+/// The levels of log lines.
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Level {
+    Info = 2,
+    Error = 4,
+}
+
+/// The kinds of metric.
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum MetricKind {
+    Counter = 0,
+    Gauge = 1,
+}
+
+/// The host answered with a status that the call has no use for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failed;
+
+#[link(wasm_import_module = "env")]
+unsafe extern "C" {
+    fn proxy_log(level: u32, text: *const u8, len: usize) -> u32;
+    fn proxy_get_buffer_bytes(
+        buffer: u32,
+        start: usize,
+        max: usize,
+        data: *mut *mut u8,
+        len: *mut usize,
+    ) -> u32;
+    fn proxy_get_property(
+        path: *const u8,
+        path_len: usize,
+        data: *mut *mut u8,
+        len: *mut usize,
+    ) -> u32;
+    fn proxy_set_property(
+        path: *const u8,
+        path_len: usize,
+        value: *const u8,
+        value_len: usize,
+    ) -> u32;
+    fn proxy_get_header_map_pairs(map: u32, data: *mut *mut u8, len: *mut usize) -> u32;
+    fn proxy_get_header_map_value(
+        map: u32,
+        name: *const u8,
+        name_len: usize,
+        data: *mut *mut u8,
+        len: *mut usize,
+    ) -> u32;
+    fn proxy_add_header_map_value(
+        map: u32,
+        name: *const u8,
+        name_len: usize,
+        value: *const u8,
+        value_len: usize,
+    ) -> u32;
+    fn proxy_remove_header_map_value(map: u32, name: *const u8, name_len: usize) -> u32;
+    fn proxy_get_shared_data(
+        key: *const u8,
+        key_len: usize,
+        data: *mut *mut u8,
+        len: *mut usize,
+        cas: *mut u32,
+    ) -> u32;
+    fn proxy_set_shared_data(
+        key: *const u8,
+        key_len: usize,
+        value: *const u8,
+        value_len: usize,
+        cas: u32,
+    ) -> u32;
+    fn proxy_send_local_response(
+        status: u32,
+        details: *const u8,
+        details_len: usize,
+        body: *const u8,
+        body_len: usize,
+        headers: *const u8,
+        headers_len: usize,
+        grpc_status: i32,
+    ) -> u32;
+    fn proxy_define_metric(kind: u32, name: *const u8, len: usize, id: *mut u32) -> u32;
+    fn proxy_increment_metric(id: u32, by: i64) -> u32;
+    fn proxy_record_metric(id: u32, value: u64) -> u32;
+}
+
+#[link(wasm_import_module = "wasi_snapshot_preview1")]
+unsafe extern "C" {
+    fn clock_time_get(clock: u32, precision: u64, time: *mut u64) -> u32;
+    fn random_get(buffer: *mut u8, len: usize) -> u32;
+}
+
+/// Takes over memory that the host had the module allocate for a result.
+///
+/// # Safety
+/// `data` is null, or came with `len` from a call that allocates with `proxy_on_memory_allocate`.
+unsafe fn take(data: *mut u8, len: usize) -> Vec<u8> {
+    if data.is_null() {
+        Vec::new()
+    } else {
+        // SAFETY: the SDK's allocator leaks a boxed slice of exactly `len` bytes, which the host filled.
+        unsafe { Vec::from_raw_parts(data, len, len) }
+    }
+}
+
+/// Runs a call that returns bytes; `None` if there are none.
+fn bytes(call: impl FnOnce(*mut *mut u8, *mut usize) -> u32) -> Result<Option<Vec<u8>>, Failed> {
+    let (mut data, mut len) = (null_mut(), 0);
+    match call(&raw mut data, &raw mut len) {
+        // SAFETY: the host allocated the result.
+        OK => Ok(Some(unsafe { take(data, len) })),
+        NOT_FOUND => Ok(None),
+        _ => Err(Failed),
+    }
+}
+
+fn done(status: u32) -> Result<(), Failed> {
+    if status == OK { Ok(()) } else { Err(Failed) }
+}
+
+/// Writes a line to Envoy's log. That it cannot be written is not worth an outage.
+pub(crate) fn log(level: Level, text: &str) {
+    // SAFETY: the host reads `len` bytes at `text`.
+    let _ = unsafe { proxy_log(level as u32, text.as_ptr(), text.len()) };
+}
+
+/// The plugin's configuration.
+pub(crate) fn plugin_configuration() -> Result<Vec<u8>, Failed> {
+    // SAFETY: the host writes the two results.
+    let configuration = bytes(|data, len| unsafe {
+        proxy_get_buffer_bytes(PLUGIN_CONFIGURATION, 0, usize::MAX, data, len)
+    })?;
+    Ok(configuration.unwrap_or_default())
+}
+
+/// A property by its path, the parts divided by NUL; `None` if it is absent.
+pub(crate) fn property(path: &[u8]) -> Option<Vec<u8>> {
+    // SAFETY: the host reads the path and writes the two results.
+    bytes(|data, len| unsafe { proxy_get_property(path.as_ptr(), path.len(), data, len) })
+        .ok()
+        .flatten()
+}
+
+/// Sets a property: filter state under `wasm.` and the path.
+pub(crate) fn set_property(path: &[u8], value: &[u8]) -> Result<(), Failed> {
+    // SAFETY: the host reads path and value.
+    done(unsafe { proxy_set_property(path.as_ptr(), path.len(), value.as_ptr(), value.len()) })
+}
+
+/// All headers of a map in the ABI's encoding, for [`crate::pairs`].
+pub(crate) fn header_pairs(map: Map) -> Result<Vec<u8>, Failed> {
+    // SAFETY: the host writes the two results.
+    let pairs = bytes(|data, len| unsafe { proxy_get_header_map_pairs(map as u32, data, len) })?;
+    Ok(pairs.unwrap_or_default())
+}
+
+/// The first line of a header.
+pub(crate) fn header(map: Map, name: &str) -> Option<Vec<u8>> {
+    // SAFETY: the host reads the name and writes the two results.
+    bytes(|data, len| unsafe {
+        proxy_get_header_map_value(map as u32, name.as_ptr(), name.len(), data, len)
+    })
+    .ok()
+    .flatten()
+}
+
+/// Adds a header line.
+pub(crate) fn add_header(map: Map, name: &str, value: &str) -> Result<(), Failed> {
+    // SAFETY: the host reads name and value.
+    done(unsafe {
+        proxy_add_header_map_value(
+            map as u32,
+            name.as_ptr(),
+            name.len(),
+            value.as_ptr(),
+            value.len(),
+        )
+    })
+}
+
+/// Removes every line of a header.
+pub(crate) fn remove_header(map: Map, name: &str) -> Result<(), Failed> {
+    // SAFETY: the host reads the name.
+    done(unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) })
+}
+
+/// A shared value and the number of its writing; `None` if it was never written.
+pub(crate) fn shared(key: &[u8]) -> Result<Option<(Vec<u8>, u32)>, Failed> {
+    let mut cas = 0;
+    // SAFETY: the host reads the key and writes the three results.
+    let value = bytes(|data, len| unsafe {
+        proxy_get_shared_data(key.as_ptr(), key.len(), data, len, &raw mut cas)
+    })?;
+    Ok(value.map(|value| (value, cas)))
+}
+
+/// Writes a shared value if its last writing was `cas`, or if it was never written; `false` if neither.
+///
+/// `cas` is never 0: that would overwrite whatever is there.
+pub(crate) fn swap_shared(key: &[u8], value: &[u8], cas: u32) -> Result<bool, Failed> {
+    if cas == 0 {
+        return Err(Failed);
+    }
+    // SAFETY: the host reads key and value.
+    let status =
+        unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), cas) };
+    match status {
+        OK => Ok(true),
+        CAS_MISMATCH => Ok(false),
+        _ => Err(Failed),
+    }
+}
+
+/// A response in the origin's place. `headers` is in the ABI's encoding; `grpc_status` of -1 is none.
+pub(crate) fn send_response(
+    status: u16,
+    details: &str,
+    headers: &[u8],
+    body: &[u8],
+    grpc_status: i32,
+) -> Result<(), Failed> {
+    // SAFETY: the host reads details, body and headers.
+    done(unsafe {
+        proxy_send_local_response(
+            u32::from(status),
+            details.as_ptr(),
+            details.len(),
+            body.as_ptr(),
+            body.len(),
+            headers.as_ptr(),
+            headers.len(),
+            grpc_status,
+        )
+    })
+}
+
+/// Names a metric. Names are never freed: only such as the policy names.
+pub(crate) fn define_metric(kind: MetricKind, name: &str) -> Result<u32, Failed> {
+    let mut id = 0;
+    // SAFETY: the host reads the name and writes the id.
+    done(unsafe { proxy_define_metric(kind as u32, name.as_ptr(), name.len(), &raw mut id) })?;
+    Ok(id)
+}
+
+/// Adds to a counter.
+pub(crate) fn increment_metric(id: u32, by: u32) -> Result<(), Failed> {
+    // SAFETY: numbers only.
+    done(unsafe { proxy_increment_metric(id, i64::from(by)) })
+}
+
+/// Sets a gauge.
+pub(crate) fn record_metric(id: u32, value: u64) -> Result<(), Failed> {
+    // SAFETY: numbers only.
+    done(unsafe { proxy_record_metric(id, value) })
+}
+
+/// The clocks of WASI.
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Clock {
+    /// The time of day, in nanoseconds since 1970; it may be set back.
+    Realtime = 0,
+    /// Nanoseconds since some moment before the process began; it never goes back.
+    Monotonic = 1,
+}
+
+/// Reads a clock.
+pub(crate) fn now(clock: Clock) -> Result<u64, Failed> {
+    let mut time = 0;
+    // SAFETY: the host writes the time.
+    done(unsafe { clock_time_get(clock as u32, 1, &raw mut time) })?;
+    Ok(time)
+}
+
+/// 16 bytes of the host's randomness.
+pub(crate) fn random() -> Result<[u8; 16], Failed> {
+    let mut bytes = [0; 16];
+    // SAFETY: the host writes 16 bytes.
+    done(unsafe { random_get(bytes.as_mut_ptr(), bytes.len()) })?;
+    Ok(bytes)
+}

@@ -1,0 +1,137 @@
+//! What is counted. A metric's labels are part of its name, `NAME.policy.P.rule.R.outcome.O`, which the
+//! `stats_tags` of the configurations in `envoy/` turn back into labels. All names come from the policy, so
+//! there are as many as it has rules, whatever callers send.
+
+use tidegate_core::admission::{Said, Standing};
+use tidegate_core::denial::Denial;
+use tidegate_core::engine::Decision;
+use tidegate_core::policy::Policy;
+
+use crate::host::{self, MetricKind};
+
+/// The rules that are no limits: the names that [`Denial::rule`] gives.
+const RULES: [&str; 6] = [
+    "cost-exceeds-burst",
+    "cost-invalid",
+    "identity-ambiguous",
+    "identity-required",
+    "reserved-name",
+    "store-unavailable",
+];
+
+/// The metrics of one policy, as the host numbers them.
+pub(crate) struct Metrics {
+    allowed: Metric,
+    /// For each limit, in the policy's order.
+    limits: Vec<Refusals>,
+    /// For each of [`RULES`].
+    rules: [Refusals; RULES.len()],
+    overflows: Metric,
+    store_errors: Metric,
+    contended: Metric,
+}
+
+/// How often a rule refused.
+struct Refusals {
+    refused: Metric,
+    /// It would have refused, had it not been in shadow.
+    shadow: Metric,
+}
+
+/// A metric that the host may not have taken; counting is then left out.
+#[derive(Clone, Copy)]
+struct Metric(Option<u32>);
+
+impl Metric {
+    fn new(kind: MetricKind, name: &str) -> Self {
+        Self(host::define_metric(kind, name).ok())
+    }
+
+    fn add(self, by: u32) {
+        if let Some(id) = self.0
+            && by > 0
+        {
+            // A count that is lost is not worth a request.
+            let _ = host::increment_metric(id, by);
+        }
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(policy: &Policy) -> Self {
+        let name = &policy.name;
+        let decisions = |rule: &str, outcome: &str| {
+            let name = format!("tidegate_decisions.policy.{name}.rule.{rule}.outcome.{outcome}");
+            Metric::new(MetricKind::Counter, &name)
+        };
+        let refusals = |rule: &str| Refusals {
+            refused: decisions(rule, "refused"),
+            shadow: decisions(rule, "shadow-refused"),
+        };
+        let counter =
+            |metric: &str| Metric::new(MetricKind::Counter, &format!("{metric}.policy.{name}"));
+        let info = format!(
+            "tidegate_policy_info.policy.{name}.version.{}",
+            policy.version
+        );
+        if let Metric(Some(id)) = Metric::new(MetricKind::Gauge, &info) {
+            let _ = host::record_metric(id, 1);
+        }
+        Self {
+            allowed: decisions("none", "allowed"),
+            limits: policy
+                .limits
+                .iter()
+                .map(|limit| refusals(&limit.name))
+                .collect(),
+            rules: RULES.map(refusals),
+            overflows: counter("tidegate_table_overflows"),
+            store_errors: counter("tidegate_store_errors"),
+            contended: counter("tidegate_swaps_given_up"),
+        }
+    }
+
+    /// Counts a decision: as allowed or refused by what happened to the request, and as `shadow-refused` for
+    /// the rule that would have refused it, and for each limit in shadow that would have.
+    pub(crate) fn count(&self, decision: &Decision<'_>) {
+        let enforced = decision.enforced_denial().is_some();
+        if !enforced {
+            self.allowed.add(1);
+        }
+        if let Some(denial) = &decision.denial
+            && let Some(refusals) = self.refusals(decision, denial)
+        {
+            let metric = if enforced {
+                refusals.refused
+            } else {
+                refusals.shadow
+            };
+            metric.add(1);
+        }
+        for standing in decision.standings.iter().filter(|s| s.shadow && refuses(s)) {
+            if let Some(refusals) = self.limits.get(standing.limit.0) {
+                refusals.shadow.add(1);
+            }
+        }
+        let counts = decision.counts;
+        self.overflows.add(counts.overflows);
+        self.store_errors.add(counts.store_errors);
+        self.contended.add(counts.contended);
+    }
+
+    fn refusals(&self, decision: &Decision<'_>, denial: &Denial) -> Option<&Refusals> {
+        if let Some(limit) = decision.refusing_limit() {
+            return self.limits.get(limit.0);
+        }
+        let rule = denial.rule();
+        let (_, refusals) = RULES
+            .iter()
+            .zip(&self.rules)
+            .find(|(name, _)| **name == rule)?;
+        Some(refusals)
+    }
+}
+
+fn refuses(standing: &Standing) -> bool {
+    matches!(standing.said, Said::Wait { .. } | Said::Never)
+}

@@ -1,0 +1,96 @@
+//! The root context: one for each mount and VM. It reads the policy and makes a context for each stream.
+
+use std::rc::Rc;
+
+use proxy_wasm::traits::{Context, HttpContext, RootContext};
+use proxy_wasm::types::ContextType;
+use tidegate_core::policy::Policy;
+
+use crate::gate::{Gate, Stream};
+use crate::host::{self, Level};
+
+/// A mount of the module.
+pub(crate) struct Root {
+    gate: Option<Rc<Gate>>,
+}
+
+impl Root {
+    pub(crate) fn new() -> Self {
+        Self { gate: None }
+    }
+
+    /// Reads the mount's role and policy.
+    ///
+    /// # Errors
+    /// Every reason why this mount cannot be served, a line each.
+    fn configure() -> Result<Gate, Vec<String>> {
+        let role = host::property(b"plugin_root_id").unwrap_or_default();
+        match role.as_slice() {
+            b"gate" => {}
+            b"origin" | b"admin" => {
+                return Err(vec![format!(
+                    "root_id `{}`: this version does not have that role yet; mount `gate` alone",
+                    String::from_utf8_lossy(&role)
+                )]);
+            }
+            other => {
+                return Err(vec![format!(
+                    "root_id `{}` is not a role; write `gate`",
+                    String::from_utf8_lossy(other)
+                )]);
+            }
+        }
+        let document = host::plugin_configuration()
+            .map_err(|_| vec!["the configuration of the plugin cannot be read".to_owned()])?;
+        let policy = Policy::parse(&document)
+            .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        Gate::new(policy).map_err(|error| vec![error])
+    }
+}
+
+impl Context for Root {}
+
+impl RootContext for Root {
+    fn on_configure(&mut self, _: usize) -> bool {
+        match Self::configure() {
+            Ok(gate) => {
+                host::log(
+                    Level::Info,
+                    &format!("tidegate: {} is in force", gate.shown()),
+                );
+                self.gate = Some(Rc::new(gate));
+                true
+            }
+            Err(reasons) => {
+                for reason in reasons {
+                    host::log(Level::Error, &format!("tidegate: {reason}"));
+                }
+                false
+            }
+        }
+    }
+
+    fn get_type(&self) -> Option<ContextType> {
+        Some(ContextType::HttpContext)
+    }
+
+    fn create_http_context(&self, _: u32) -> Option<Box<dyn HttpContext>> {
+        match &self.gate {
+            Some(gate) => Some(Box::new(Stream::new(Rc::clone(gate)))),
+            None => Some(Box::new(Unconfigured)),
+        }
+    }
+}
+
+/// A stream of a mount without a policy; the host makes none, since it refused the configuration.
+struct Unconfigured;
+
+impl Context for Unconfigured {}
+
+impl HttpContext for Unconfigured {
+    fn on_http_request_headers(&mut self, _: usize, _: bool) -> proxy_wasm::types::Action {
+        // Never through: answered by nobody, the stream ends with Envoy's own time-out.
+        let _ = host::send_response(503, "tidegate_unconfigured", &[0; 4], &[], -1);
+        proxy_wasm::types::Action::Pause
+    }
+}

@@ -1,0 +1,109 @@
+//! The local store: Envoy's shared data, which all workers of one Envoy see.
+//!
+//! # Invariants
+//! - *A fixed number of keys*: shared data never forgets a key, so each name is one of a limit's sets. They
+//!   are made when they are first touched and never removed.
+//! - *Every write is a swap on an entry that exists*: a swap on an absent key always succeeds, so two workers
+//!   that both found it absent would both win. [`SharedStore::read`] therefore puts an empty value in place
+//!   first ([`put_if_absent`]), and nothing but that function writes without having read.
+
+use tidegate_core::key::Secret;
+use tidegate_core::policy::Policy;
+use tidegate_core::store::{Slot, Store, StoreError, Swap, Version};
+use tidegate_core::table;
+
+use crate::host;
+
+/// A number that no writing has: the host counts them up from 1.
+const NO_WRITING: u32 = u32::MAX;
+
+/// A secret's length in bytes.
+const SECRET_LEN: usize = 16;
+
+/// The store of one policy.
+pub(crate) struct SharedStore {
+    secret: Secret,
+    /// For each limit, what the names of its sets begin with.
+    tables: Vec<Vec<u8>>,
+    /// The name of a set, written anew for each call.
+    name: Vec<u8>,
+}
+
+impl SharedStore {
+    /// Opens the store of `policy`. Names hold the policy, the limit and the size of its table: a new version
+    /// of a policy finds the buckets of the last one, and a table of another size starts anew.
+    pub(crate) fn open(policy: &Policy) -> Result<Self, StoreError> {
+        let tables = policy
+            .limits
+            .iter()
+            .map(|limit| {
+                let sets = table::sets(limit.max_keys);
+                let format = table::FORMAT;
+                format!("tidegate/{format}/{}/{}/{sets}/", policy.name, limit.name).into_bytes()
+            })
+            .collect();
+        Ok(Self {
+            secret: secret()?,
+            tables,
+            name: Vec::with_capacity(160),
+        })
+    }
+
+    fn set_name(&mut self, slot: Slot) {
+        self.name.clear();
+        if let Some(table) = self.tables.get(slot.limit.0) {
+            self.name.extend_from_slice(table);
+        }
+        self.name.extend_from_slice(&slot.set.to_le_bytes());
+    }
+}
+
+impl Store for SharedStore {
+    fn secret(&self) -> Secret {
+        self.secret
+    }
+
+    fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {
+        self.set_name(slot);
+        let found = host::shared(&self.name).map_err(|_| StoreError::Unavailable)?;
+        let (bytes, cas) = match found {
+            Some(found) => found,
+            None => put_if_absent(&self.name, &[])?,
+        };
+        Ok((bytes, Version(cas)))
+    }
+
+    fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
+        self.set_name(slot);
+        match host::swap_shared(&self.name, bytes, version.0) {
+            Ok(true) => Ok(Swap::Done),
+            Ok(false) => Ok(Swap::Lost),
+            Err(host::Failed) => Err(StoreError::Unavailable),
+        }
+    }
+}
+
+/// Puts a value in place unless there is one; returns what is there then, and the number of its writing.
+fn put_if_absent(name: &[u8], value: &[u8]) -> Result<(Vec<u8>, u32), StoreError> {
+    // Whether it was written here or by another worker a moment ago makes no difference.
+    host::swap_shared(name, value, NO_WRITING)
+        .and_then(|_| host::shared(name))
+        .ok()
+        .flatten()
+        .ok_or(StoreError::Unavailable)
+}
+
+/// The secret of this Envoy's shared data, made by whichever VM comes first.
+fn secret() -> Result<Secret, StoreError> {
+    const NAME: &[u8] = b"tidegate/secret";
+    let known = host::shared(NAME).map_err(|_| StoreError::Unavailable)?;
+    let (bytes, _) = match known {
+        Some(known) => known,
+        None => {
+            let fresh = host::random().map_err(|_| StoreError::Unavailable)?;
+            put_if_absent(NAME, &fresh)?
+        }
+    };
+    let bytes = <[u8; SECRET_LEN]>::try_from(bytes).map_err(|_| StoreError::Malformed)?;
+    Ok(Secret::new(bytes))
+}
