@@ -3,6 +3,14 @@
 //! `tests/bad/NAME.json` is a document, `tests/bad/NAME.txt` its mistakes, one a line. `UPDATE_BAD=1` rewrites
 //! the latter; read the difference before it is kept.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

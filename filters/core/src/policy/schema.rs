@@ -13,12 +13,16 @@ pub fn schema() -> Value {
         .into_generator()
         .into_root_schema_for::<Document>();
     schema.insert("title".to_owned(), "Tidegate policy".into());
-    without_null(&mut schema);
+    tidy(&mut schema);
     schema.into()
 }
 
-/// Takes `null` out: an optional key is left out, never `null`.
-fn without_null(schema: &mut Schema) {
+/// Takes `null` out, for an optional key is left out, never `null`; and what says nothing to an editor.
+fn tidy(schema: &mut Schema) {
+    schema.remove("format");
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
         if let [only] = types.as_slice() {
@@ -36,5 +40,5 @@ fn without_null(schema: &mut Schema) {
             }
         }
     }
-    transform_subschemas(&mut without_null, schema);
+    transform_subschemas(&mut tidy, schema);
 }
