@@ -1,7 +1,25 @@
-//! Tidegate's core: policy + request + store + now -> decision.
+//! Tidegate's core: policy + request + store + now -> decision -> answer.
 //!
 //! This crate cannot call the host: the host SDK is not in its manifest. Stored state and the time are
 //! arguments, so the same code runs inside Envoy, in the command line and in a test on a made-up clock.
+//!
+//! The way of a request: [`engine`] finds its [`route`], decides its [`identity`] and the [`key`] of each
+//! [`policy::Limit`] that applies; [`admission`] asks the buckets ([`gcra`]) that the [`store`] keeps in
+//! [`table`]s; [`answer`] puts the outcome into HTTP.
 
+pub mod admission;
+pub mod answer;
+pub mod claims;
+pub mod denial;
+pub mod engine;
+pub mod gcra;
+pub mod identity;
+pub mod key;
+mod limit;
 pub mod policy;
 pub mod quota;
+pub mod request;
+pub mod reserved;
+pub mod route;
+pub mod store;
+pub mod table;

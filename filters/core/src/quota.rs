@@ -106,7 +106,9 @@ impl Rate {
     /// One minute's worth of units, at least 1: the burst of a limit that names none.
     pub fn minutes_worth(self) -> u64 {
         let units = u128::from(self.units).saturating_mul(u128::from(Period::Minute.nanos()));
-        let worth = units / u128::from(self.period.nanos().max(1));
+        let worth = units
+            .checked_div(u128::from(self.period.nanos()))
+            .unwrap_or(1);
         u64::try_from(worth).unwrap_or(MAX_INTEGER).max(1)
     }
 }

@@ -159,7 +159,7 @@ fn a_policy_with_every_enforced_key_means_what_it_says() {
         IdentityRules {
             tenant: vec![source(
                 SourceKind::Jwt {
-                    claim: vec!["org".to_owned(), "id".to_owned()],
+                    claim: "org.id".to_owned(),
                     payload: "verified".to_owned(),
                 },
                 false

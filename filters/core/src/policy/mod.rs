@@ -108,8 +108,8 @@ pub struct Source {
 pub enum SourceKind {
     /// A claim of a token that Envoy's `jwt_authn` verified.
     Jwt {
-        /// The path of the claim, outermost name first.
-        claim: Vec<String>,
+        /// The name of the claim; dots reach into nested objects, unless one claim has all of it as its name.
+        claim: String,
         /// The key under which `jwt_authn` put the payload (its `payload_in_metadata`).
         payload: String,
     },
@@ -289,4 +289,20 @@ pub enum Anonymous {
     Address,
     /// Limits that name the account are left out; the others hold.
     Allow,
+}
+
+impl core::fmt::Display for Dimension {
+    /// The dimension as a policy writes it.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Tenant => f.write_str("tenant"),
+            Self::Account => f.write_str("account"),
+            Self::Plan => f.write_str("plan"),
+            Self::Address => f.write_str("address"),
+            Self::Route => f.write_str("route"),
+            Self::Method => f.write_str("method"),
+            Self::Host => f.write_str("host"),
+            Self::Header(name) => write!(f, "header:{name}"),
+        }
+    }
 }

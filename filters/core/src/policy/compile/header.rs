@@ -21,7 +21,7 @@ pub(super) fn header(text: &str, at: ValuePointerRef<'_>, faults: &mut Faults) -
         )
     } else if !token(text) || text.len() > MOST_BYTES {
         format!("`{shown}` is not a header's name; write it like `x-tenant-id`")
-    } else if lower.starts_with(RESERVED) {
+    } else if lower.replace('_', "-").starts_with(RESERVED) {
         format!("`{shown}` is reserved; write a name that does not begin with `{RESERVED}`")
     } else {
         return Some(lower);

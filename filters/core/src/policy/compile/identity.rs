@@ -89,7 +89,7 @@ fn source(source: WireSource, at: ValuePointerRef<'_>, faults: &mut Faults) -> O
     }
     let kind = match (jwt, header, query, cookie, san) {
         (Some(claim), None, None, None, None) => {
-            let claim = self::claim(&claim, at.push_key("jwt"), faults);
+            let claim = self::claim(claim, at.push_key("jwt"), faults);
             let payload = payload.unwrap_or_else(|| "jwt_payload".to_owned());
             names::visible(
                 &payload,
@@ -134,19 +134,19 @@ fn source(source: WireSource, at: ValuePointerRef<'_>, faults: &mut Faults) -> O
     })
 }
 
-fn claim(text: &str, at: ValuePointerRef<'_>, faults: &mut Faults) -> Option<Vec<String>> {
+fn claim(text: String, at: ValuePointerRef<'_>, faults: &mut Faults) -> Option<String> {
     let good = text.len() <= 256
         && !text.chars().any(char::is_control)
         && text.split('.').all(|name| !name.is_empty());
     if !good {
-        let text = shown(text);
+        let text = shown(&text);
         faults.add(
             at,
             format!("`{text}` is not a claim; write its name, with a dot before each nested one, like `org.id`"),
         );
         return None;
     }
-    Some(text.split('.').map(str::to_owned).collect())
+    Some(text)
 }
 
 fn query(name: String, at: ValuePointerRef<'_>, faults: &mut Faults) -> Option<String> {

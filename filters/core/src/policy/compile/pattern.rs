@@ -97,19 +97,23 @@ fn variable(segment: &str) -> bool {
     })
 }
 
-/// What is wrong with the percent-encoding. Unreserved characters (RFC 3986, section 2.3) have one spelling.
+/// What is wrong with the percent-encoding: each character has one spelling (RFC 3986, section 6.2.2).
 fn encoding(text: &str) -> Option<String> {
     for part in text.split('%').skip(1) {
-        let digits = part.get(..2);
-        let byte = digits
-            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let Some(byte) = byte else {
+        let digits = part
+            .get(..2)
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let Some(digits) = digits else {
             return Some("write two hexadecimal digits after `%`".to_owned());
         };
+        let byte = u8::from_str_radix(digits, 16).unwrap_or_default();
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            let (digits, char) = (digits.unwrap_or_default(), char::from(byte));
+            let char = char::from(byte);
             return Some(format!("write `{char}` instead of `%{digits}`"));
+        }
+        let upper = digits.to_ascii_uppercase();
+        if digits != upper {
+            return Some(format!("write `%{upper}` instead of `%{digits}`"));
         }
     }
     None

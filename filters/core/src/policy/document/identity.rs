@@ -33,7 +33,8 @@ pub(crate) struct Identity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 pub(crate) struct Source {
-    /// A claim of a token that Envoy's `jwt_authn` verified; dots reach nested claims.
+    /// A claim of a token that Envoy's `jwt_authn` verified; dots reach nested claims, unless one claim has all
+    /// of it as its name.
     #[deserr(default)]
     pub(crate) jwt: Option<String>,
     /// A request header of exactly one line.

@@ -1,0 +1,111 @@
+//! `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), and the older
+//! `X-RateLimit-*`.
+//!
+//! For each limit that can refuse, in the order checked:
+//! - `q` is its burst and `w` the seconds in which an empty bucket refills, rounded up: `q` / `w` is the rate.
+//! - `r` is the whole units left, `t` the seconds until there is one more, rounded up; of a limit that
+//!   refuses, `t` is the seconds until it admits this request. No `t` is later than `Retry-After`
+//!   (section 6 of the draft).
+//!
+//! No partition key (`pk`) is sent: it would say who the caller is to everybody who sees the response.
+
+use std::fmt::Write as _;
+
+use crate::admission::{Said, Standing};
+use crate::answer::retry_after;
+use crate::engine::Decision;
+use crate::gcra::Level;
+use crate::policy::Policy;
+use crate::quota::{MAX_INTEGER, NANOS_PER_SEC};
+
+/// The values of the fields; empty where no limit was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RateLimitFields {
+    /// `RateLimit-Policy`, a List (RFC 9651, section 3.1).
+    pub policy: String,
+    /// `RateLimit`, a List.
+    pub limit: String,
+    /// `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the limit that is nearest to refusing.
+    pub legacy: Option<[u64; 3]>,
+}
+
+impl RateLimitFields {
+    /// The fields as header lines; none where no limit was asked.
+    pub fn lines(self) -> impl Iterator<Item = (&'static str, String)> {
+        let [limit, remaining, reset] = self.legacy.map_or([None; 3], |values| values.map(Some));
+        [
+            (
+                "ratelimit-policy",
+                Some(self.policy).filter(|value| !value.is_empty()),
+            ),
+            (
+                "ratelimit",
+                Some(self.limit).filter(|value| !value.is_empty()),
+            ),
+            ("x-ratelimit-limit", limit.map(|value| value.to_string())),
+            (
+                "x-ratelimit-remaining",
+                remaining.map(|value| value.to_string()),
+            ),
+            ("x-ratelimit-reset", reset.map(|value| value.to_string())),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
+/// The fields for a decision. Limits that are in shadow are left out: they bind nobody.
+pub fn fields(policy: &Policy, decision: &Decision<'_>) -> RateLimitFields {
+    let latest = decision
+        .denial
+        .as_ref()
+        .and_then(retry_after)
+        .unwrap_or(MAX_INTEGER);
+    let mut fields = RateLimitFields {
+        policy: String::with_capacity(64),
+        limit: String::with_capacity(64),
+        legacy: None,
+    };
+    for standing in &decision.standings {
+        let Some(limit) = policy.limits.get(standing.limit.0) else {
+            continue;
+        };
+        let Some((remaining, reset)) = item(standing, latest) else {
+            continue;
+        };
+        let quota = standing.quota;
+        let window = quota.capacity().div_ceil(NANOS_PER_SEC).max(1);
+        let comma = if fields.policy.is_empty() { "" } else { ", " };
+        // A limit's name is made of characters that need no escaping; writing to a string cannot fail.
+        let _ = write!(
+            fields.policy,
+            "{comma}\"{}\";q={};w={window}",
+            limit.name,
+            quota.burst()
+        );
+        let _ = write!(
+            fields.limit,
+            "{comma}\"{}\";r={remaining};t={reset}",
+            limit.name
+        );
+        let nearest = fields
+            .legacy
+            .is_none_or(|[_, fewest, _]| remaining < fewest);
+        if policy.legacy_headers && nearest {
+            fields.legacy = Some([quota.burst(), remaining, reset]);
+        }
+    }
+    fields
+}
+
+/// `r` and `t` of a limit.
+fn item(standing: &Standing, latest: u64) -> Option<(u64, u64)> {
+    let (level, wait) = match standing.said {
+        _ if standing.shadow => return None,
+        Said::Room(level) => (level, level.next),
+        Said::Wait { wait, level } => (level, wait),
+        Said::Never | Said::Failed(_) => return None,
+    };
+    let Level { units, .. } = level;
+    Some((units, wait.div_ceil(NANOS_PER_SEC).min(latest)))
+}

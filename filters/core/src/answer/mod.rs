@@ -1,0 +1,104 @@
+//! Answers: the one place that knows how a refusal is told.
+
+mod fields;
+mod problem;
+
+pub use fields::{RateLimitFields, fields};
+
+use crate::denial::Denial;
+use crate::engine::Decision;
+use crate::policy::{Policy, RateLimitHeaders, SourceKind};
+use crate::quota::NANOS_PER_SEC;
+
+/// A response that the edge sends instead of the origin's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The header fields.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body: a problem document (RFC 9457).
+    pub body: Vec<u8>,
+    /// The status for a gRPC caller.
+    pub grpc_status: GrpcStatus,
+    /// The message for a gRPC caller.
+    pub grpc_message: String,
+}
+
+/// The gRPC statuses that refusals have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum GrpcStatus {
+    /// INVALID_ARGUMENT.
+    InvalidArgument = 3,
+    /// RESOURCE_EXHAUSTED.
+    ResourceExhausted = 8,
+    /// UNAVAILABLE.
+    Unavailable = 14,
+    /// UNAUTHENTICATED.
+    Unauthenticated = 16,
+}
+
+/// What is sent for `denial`, which is part of `decision`.
+///
+/// `instance` is the id of the request; it stands in the problem document if it is visible ASCII of at most
+/// 128 bytes.
+pub fn answer(
+    policy: &Policy,
+    decision: &Decision<'_>,
+    denial: &Denial,
+    instance: Option<&[u8]>,
+) -> Answer {
+    let (status, grpc_status) = match denial {
+        Denial::QuotaExceeded { .. } => (429, GrpcStatus::ResourceExhausted),
+        Denial::CostExceedsBurst { .. }
+        | Denial::CostInvalid { .. }
+        | Denial::IdentityAmbiguous(_)
+        | Denial::ReservedName { .. }
+        | Denial::HeadersUnreadable => (400, GrpcStatus::InvalidArgument),
+        Denial::IdentityRequired => (401, GrpcStatus::Unauthenticated),
+        Denial::StoreUnavailable => (503, GrpcStatus::Unavailable),
+    };
+    let problem = problem::problem(policy, decision, denial, status, instance);
+    let mut headers = vec![
+        ("content-type", "application/problem+json".to_owned()),
+        ("cache-control", "no-store".to_owned()),
+    ];
+    if let Some(seconds) = retry_after(denial) {
+        headers.push(("retry-after", seconds.to_string()));
+    }
+    if *denial == Denial::IdentityRequired {
+        headers.push(("www-authenticate", challenge(policy)));
+    }
+    if policy.headers != RateLimitHeaders::Off {
+        headers.extend(fields(policy, decision).lines());
+    }
+    Answer {
+        status,
+        grpc_status,
+        grpc_message: problem.detail().to_owned(),
+        body: problem.to_json(),
+        headers,
+    }
+}
+
+/// After how many seconds to come back (RFC 9110, section 10.2.3): the wait rounded up, at least 1, so that
+/// a client that waits exactly that long is admitted. `None` where waiting does not help.
+pub fn retry_after(denial: &Denial) -> Option<u64> {
+    match denial {
+        Denial::QuotaExceeded { wait } => Some(wait.div_ceil(NANOS_PER_SEC).max(1)),
+        Denial::StoreUnavailable => Some(1),
+        _ => None,
+    }
+}
+
+/// How a caller could say who it is (RFC 9110, section 11.6.1).
+fn challenge(policy: &Policy) -> String {
+    let jwt = |source: &crate::policy::Source| matches!(source.kind, SourceKind::Jwt { .. });
+    let scheme = if policy.identity.account.iter().any(jwt) {
+        "Bearer"
+    } else {
+        "ApiKey"
+    };
+    format!("{scheme} realm=\"{}\"", policy.name)
+}

@@ -1,0 +1,54 @@
+//! Why a request is refused. How a refusal is told is in [`crate::answer`].
+
+use crate::identity::Ambiguity;
+use crate::policy::LimitId;
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denial {
+    /// At least one limit has no room; the waits are in the decision's standings.
+    QuotaExceeded {
+        /// How long until all limits that refuse have room, in nanoseconds: the largest of their waits.
+        wait: u64,
+    },
+    /// The cost is above the burst of a limit; waiting does not help.
+    CostExceedsBurst {
+        /// The first such limit.
+        limit: LimitId,
+        /// What the request costs.
+        cost: u64,
+    },
+    /// The header that says what a request costs does not hold one number of at least 1.
+    CostInvalid {
+        /// The header.
+        header: String,
+    },
+    /// An identity is present twice or malformed.
+    IdentityAmbiguous(Ambiguity),
+    /// The account is absent where the route asks for one, or nothing at all tells the caller from others.
+    IdentityRequired,
+    /// The request uses a name that is ours.
+    ReservedName {
+        /// The name.
+        name: String,
+    },
+    /// The headers could not be read: more than 1,024 lines or 1 MiB.
+    HeadersUnreadable,
+    /// A limit's state could not be read or swapped.
+    StoreUnavailable,
+}
+
+impl Denial {
+    /// The name of the rule that refused, where it is no limit; it stands in metrics and logs.
+    pub const fn rule(&self) -> &'static str {
+        match self {
+            Self::QuotaExceeded { .. } => "quota-exceeded",
+            Self::CostExceedsBurst { .. } => "cost-exceeds-burst",
+            Self::CostInvalid { .. } => "cost-invalid",
+            Self::IdentityAmbiguous(_) | Self::HeadersUnreadable => "identity-ambiguous",
+            Self::IdentityRequired => "identity-required",
+            Self::ReservedName { .. } => "reserved-name",
+            Self::StoreUnavailable => "store-unavailable",
+        }
+    }
+}

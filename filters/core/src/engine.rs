@@ -1,0 +1,284 @@
+//! The decision: policy + request + store + now -> [`Decision`].
+
+use crate::admission::{self, Admission, Claim, Said, Standing, Verdict};
+use crate::denial::Denial;
+use crate::identity::Identity;
+use crate::key::{Key, Parts, Secret};
+use crate::limit;
+use crate::policy::{Anonymous, Cost, LimitId, Mode, Policy, Route};
+use crate::quota::{MAX_INTEGER, NANOS_PER_SEC};
+use crate::request::Request;
+use crate::reserved;
+use crate::route;
+use crate::store::Store;
+use crate::table;
+
+/// For how long a refusal may be remembered without asking the store, in nanoseconds.
+pub const MAX_REMEMBERED: u64 = NANOS_PER_SEC;
+
+/// What was decided about a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision<'p> {
+    /// The route that the request takes.
+    pub route: Option<&'p Route>,
+    /// The mode that holds for it.
+    pub mode: Mode,
+    /// Why it is refused; `None`: it is allowed.
+    pub denial: Option<Denial>,
+    /// What each limit said, in the order asked; empty where no limit was asked.
+    pub standings: Vec<Standing>,
+    /// What operators want to count.
+    pub counts: Counts,
+}
+
+/// What operators want to count about a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Newcomers that met an overflow bucket.
+    pub overflows: u32,
+    /// Failures of the store.
+    pub store_errors: u32,
+    /// Buckets given up after too many lost swaps.
+    pub contended: u32,
+    /// The refusal was remembered; the store was not asked.
+    pub remembered: bool,
+}
+
+impl Decision<'_> {
+    /// The refusal that the caller is told; `None` in shadow mode, which changes nothing for the caller.
+    pub fn enforced_denial(&self) -> Option<&Denial> {
+        match self.mode {
+            Mode::Enforce => self.denial.as_ref(),
+            Mode::Shadow => None,
+        }
+    }
+}
+
+/// A refusal that holds for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    /// Until when it holds.
+    pub until: u64,
+    /// When it was made.
+    pub since: u64,
+    /// What each limit said then.
+    pub standings: Vec<Standing>,
+}
+
+/// A bounded memory of refusals, so that a flood is refused without asking the store.
+pub trait Memory {
+    /// What is remembered under `key`.
+    fn get(&mut self, key: &Key) -> Option<&Remembered>;
+    /// Remembers a refusal; the memory may forget others for it, or this one at once.
+    fn put(&mut self, key: Key, refusal: Remembered);
+}
+
+/// Remembers nothing.
+impl Memory for () {
+    fn get(&mut self, _: &Key) -> Option<&Remembered> {
+        None
+    }
+
+    fn put(&mut self, _: Key, _: Remembered) {}
+}
+
+/// Decides about a request at `now`, in nanoseconds on a clock of which the store's states are times.
+pub fn decide<'p, S: Store, M: Memory>(
+    policy: &'p Policy,
+    request: &Request<'_>,
+    store: &mut S,
+    memory: &mut M,
+    now: u64,
+) -> Decision<'p> {
+    let route = route::find(policy, request);
+    let mut decision = Decision {
+        route,
+        mode: match route.and_then(|route| route.mode) {
+            Some(mode) if policy.mode == Mode::Enforce => mode,
+            _ => policy.mode,
+        },
+        denial: None,
+        standings: Vec::new(),
+        counts: Counts::default(),
+    };
+    match claims(policy, route, request, store.secret()) {
+        Ok(claims) => {
+            if !claims.is_empty() {
+                admit(policy, &claims, store, memory, now, &mut decision);
+            }
+        }
+        Err(denial) => decision.denial = Some(denial),
+    }
+    decision
+}
+
+/// The limits that apply to a request, and whose buckets they are.
+fn claims(
+    policy: &Policy,
+    route: Option<&Route>,
+    request: &Request<'_>,
+    secret: Secret,
+) -> Result<Vec<Claim>, Denial> {
+    if let Some(name) = reserved::find(request) {
+        return Err(Denial::ReservedName { name });
+    }
+    let identity = Identity::of(&policy.identity, request).map_err(Denial::IdentityAmbiguous)?;
+    let anonymous = route.map(|route| route.anonymous).unwrap_or_default();
+    if anonymous == Anonymous::Deny && identity.account.is_none() {
+        return Err(Denial::IdentityRequired);
+    }
+    let cost = cost(route, request)?;
+    let ids = policy
+        .always
+        .iter()
+        .chain(route.iter().flat_map(|route| &route.limits));
+    let mut parts = Parts::new();
+    let mut claims = Vec::with_capacity(policy.always.len());
+    for id in ids {
+        let Some(limit) = policy.limits.get(id.0) else {
+            continue;
+        };
+        if anonymous == Anonymous::Allow
+            && limit::needs_account(limit)
+            && identity.account.is_none()
+        {
+            continue;
+        }
+        let facts = limit::Facts {
+            identity: &identity,
+            request,
+            route,
+        };
+        limit::write_key(limit, &facts, &mut parts)?;
+        let key = secret.key(&parts);
+        claims.push(Claim {
+            limit: *id,
+            key,
+            set: key.place(table::sets(limit.max_keys)),
+            quota: limit::quota(limit, &identity),
+            ceiling: limit.ceiling(),
+            cost,
+            shadow: limit.shadow,
+        });
+    }
+    Ok(claims)
+}
+
+/// What the request costs.
+fn cost(route: Option<&Route>, request: &Request<'_>) -> Result<u64, Denial> {
+    let (name, default) = match route.map(|route| &route.cost) {
+        None => return Ok(1),
+        Some(Cost::Fixed(cost)) => return Ok(*cost),
+        Some(Cost::Header { name, default }) => (name, *default),
+    };
+    let mut lines = request.lines(name);
+    let Some(line) = lines.next() else {
+        return Ok(default);
+    };
+    core::str::from_utf8(line)
+        .ok()
+        .filter(|text| lines.next().is_none() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|text| text.parse().ok())
+        .filter(|cost| (1..=MAX_INTEGER).contains(cost))
+        .ok_or_else(|| Denial::CostInvalid {
+            header: name.clone(),
+        })
+}
+
+/// Asks the memory, then the store.
+fn admit<S: Store, M: Memory>(
+    policy: &Policy,
+    claims: &[Claim],
+    store: &mut S,
+    memory: &mut M,
+    now: u64,
+    decision: &mut Decision<'_>,
+) {
+    let key = memory_key(claims, store.secret());
+    if let Some(refusal) = memory.get(&key).filter(|r| r.since <= now && now < r.until) {
+        decision.standings = aged(&refusal.standings, now.saturating_sub(refusal.since));
+        decision.counts.remembered = true;
+    } else {
+        let Admission {
+            verdict,
+            standings,
+            overflows,
+            store_errors,
+            contended,
+        } = admission::admit(store, claims, policy.store_error, now);
+        decision.standings = standings;
+        decision.counts = Counts {
+            overflows,
+            store_errors,
+            contended,
+            remembered: false,
+        };
+        match verdict {
+            Verdict::Admitted => return,
+            Verdict::Unavailable => {
+                decision.denial = Some(Denial::StoreUnavailable);
+                return;
+            }
+            Verdict::Never => {
+                decision.denial = never(claims, &decision.standings);
+                return;
+            }
+            Verdict::Refused => {
+                let soonest = waits(&decision.standings).min().unwrap_or(0);
+                memory.put(
+                    key,
+                    Remembered {
+                        since: now,
+                        until: now.saturating_add(soonest.min(MAX_REMEMBERED)),
+                        standings: decision.standings.clone(),
+                    },
+                );
+            }
+        }
+    }
+    decision.denial = Some(Denial::QuotaExceeded {
+        wait: waits(&decision.standings).max().unwrap_or(1),
+    });
+}
+
+fn never(claims: &[Claim], standings: &[Standing]) -> Option<Denial> {
+    let refused = |s: &Standing| !s.shadow && s.said == Said::Never;
+    let (claim, _) = claims.iter().zip(standings).find(|(_, s)| refused(s))?;
+    Some(Denial::CostExceedsBurst {
+        limit: claim.limit,
+        cost: claim.cost,
+    })
+}
+
+/// The waits of the limits that refuse.
+fn waits(standings: &[Standing]) -> impl Iterator<Item = u64> {
+    standings.iter().filter_map(|standing| match standing.said {
+        Said::Wait { wait, .. } if !standing.shadow => Some(wait),
+        _ => None,
+    })
+}
+
+/// What limits said `age` nanoseconds ago, told now.
+fn aged(standings: &[Standing], age: u64) -> Vec<Standing> {
+    let mut standings = standings.to_vec();
+    for standing in &mut standings {
+        if let Said::Wait { wait, .. } = &mut standing.said {
+            *wait = wait.saturating_sub(age).max(1);
+        }
+    }
+    standings
+}
+
+/// One key for all buckets and the cost of a request: the same request again has the same one.
+fn memory_key(claims: &[Claim], secret: Secret) -> Key {
+    let mut parts = Parts::new();
+    for claim in claims {
+        let LimitId(limit) = claim.limit;
+        parts.push(0, &limit.to_le_bytes());
+        parts.push(0, &claim.quota.capacity().to_le_bytes());
+        parts.push(0, &claim.quota.interval().to_le_bytes());
+        parts.push_key(0, &claim.key);
+        parts.push(0, &claim.cost.to_le_bytes());
+    }
+    secret.key(&parts)
+}

@@ -1,0 +1,156 @@
+//! The places where a part of the identity may stand.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Ambiguity, Kind, Part, percent};
+use crate::policy::{SanType, Source, SourceKind};
+use crate::request::{Claim, Request};
+
+/// The longest value that is an identity, in bytes.
+pub const MAX_VALUE_LEN: usize = 1024;
+
+/// The first source that is present wins; the ones after it are not looked at.
+pub(super) fn first_present<'a>(
+    sources: &'a [Source],
+    request: &Request<'_>,
+) -> Result<Option<Part<'a>>, Ambiguity> {
+    for source in sources {
+        let part = read(source, request).map_err(|fault| Ambiguity {
+            source: name(&source.kind),
+            fault,
+        })?;
+        if part.is_some() {
+            return Ok(part);
+        }
+    }
+    Ok(None)
+}
+
+/// The source as a policy names it.
+fn name(kind: &SourceKind) -> String {
+    match kind {
+        SourceKind::Jwt { claim, .. } => format!("jwt {claim}"),
+        SourceKind::Header(name) => format!("header {name}"),
+        SourceKind::Query(name) => format!("query {name}"),
+        SourceKind::Cookie(name) => format!("cookie {name}"),
+        SourceKind::San(SanType::Uri) => "san uri".to_owned(),
+        SourceKind::San(SanType::Dns) => "san dns".to_owned(),
+    }
+}
+
+fn read<'a>(source: &'a Source, request: &Request<'_>) -> Result<Option<Part<'a>>, &'static str> {
+    let (kind, name, issuer, value) = match &source.kind {
+        SourceKind::Jwt { claim, payload } => {
+            let value = text(request.facts.claim(payload, claim))?;
+            let issuer = match value {
+                Some(_) => text(request.facts.claim(payload, "iss"))?,
+                None => None,
+            };
+            (Kind::Jwt, claim.as_str(), issuer, value.map(Cow::Owned))
+        }
+        SourceKind::Header(name) => (Kind::Header, name.as_str(), None, header(name, request)?),
+        SourceKind::Query(name) => (Kind::Query, name.as_str(), None, query(name, request)?),
+        SourceKind::Cookie(name) => (Kind::Cookie, name.as_str(), None, cookie(name, request)?),
+        SourceKind::San(san) => {
+            let name = match san {
+                SanType::Uri => "uri",
+                SanType::Dns => "dns",
+            };
+            let value = request.facts.peer_san(*san).map(Cow::Owned);
+            (Kind::San, name, None, value)
+        }
+    };
+    let Some(value) = value else { return Ok(None) };
+    let value = trim(&value);
+    if value.is_empty() {
+        return Ok(None);
+    }
+    if value.len() > MAX_VALUE_LEN {
+        return Err("is longer than 1,024 bytes; send a shorter one");
+    }
+    if value.iter().any(u8::is_ascii_control) {
+        return Err("has control characters; leave them out");
+    }
+    Ok(Some(Part {
+        kind,
+        source: name,
+        issuer: issuer.unwrap_or_default(),
+        value: if source.secret {
+            digest(value)
+        } else {
+            value.to_vec()
+        },
+    }))
+}
+
+fn text(claim: Claim) -> Result<Option<Vec<u8>>, &'static str> {
+    match claim {
+        Claim::Absent => Ok(None),
+        Claim::Text(text) => Ok(Some(text)),
+        Claim::NotText => Err("is not a text; use a claim that is a string"),
+    }
+}
+
+/// A header of exactly one line, without a comma: two lines that somebody joined are still two.
+fn header<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>, &'static str> {
+    let value = only(request.lines(name))?;
+    if value.is_some_and(|value| value.contains(&b',')) {
+        return Err("has a comma, as if it were present twice; send it once, without a comma");
+    }
+    Ok(value.map(Cow::Borrowed))
+}
+
+/// A parameter of the query, decoded: two spellings of one value are one caller.
+fn query<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>, &'static str> {
+    let query = request.query().unwrap_or_default();
+    let values = query.split(|byte| *byte == b'&').filter_map(|pair| {
+        let mut halves = pair.splitn(2, |byte| *byte == b'=');
+        let key = percent::decode(halves.next()?, true)?;
+        (*key == *name.as_bytes()).then(|| halves.next().unwrap_or_default())
+    });
+    match only(values)? {
+        None => Ok(None),
+        Some(value) => percent::decode(value, true)
+            .map(Some)
+            .ok_or("has a percent sign without two hex digits; encode it as `%25`"),
+    }
+}
+
+/// A cookie (RFC 6265, section 5.4), whichever of the cookie lines it is on.
+fn cookie<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>, &'static str> {
+    let values = request
+        .lines("cookie")
+        .flat_map(|line| line.split(|byte| *byte == b';'))
+        .filter_map(|pair| {
+            let mut halves = pair.splitn(2, |byte| *byte == b'=');
+            (trim(halves.next()?) == name.as_bytes()).then(|| halves.next().unwrap_or_default())
+        });
+    Ok(only(values)?.map(Cow::Borrowed))
+}
+
+fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<Option<&'a [u8]>, &'static str> {
+    let first = values.next();
+    if values.next().is_some() {
+        return Err("is present twice; send it once");
+    }
+    Ok(first)
+}
+
+/// Without the spaces and tabs around it.
+fn trim(value: &[u8]) -> &[u8] {
+    value.trim_ascii()
+}
+
+/// What stands for a secret everywhere.
+fn digest(secret: &[u8]) -> Vec<u8> {
+    let mut shown = String::with_capacity(71);
+    shown.push_str("sha256:");
+    for byte in Sha256::digest(secret) {
+        // Writing to a string cannot fail.
+        let _ = write!(shown, "{byte:02x}");
+    }
+    shown.into_bytes()
+}

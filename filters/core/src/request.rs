@@ -1,0 +1,93 @@
+//! The facts about a request. What costs a host call is behind [`Facts`] and asked for only when needed.
+
+use crate::policy::SanType;
+
+/// A request, as it arrived. All bytes are the client's unless said otherwise.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: &'a [u8],
+    /// The path with its query.
+    pub path: &'a [u8],
+    /// The authority, as `:authority` or `Host` gave it; empty if there is none.
+    pub authority: &'a [u8],
+    /// Every header line, in order, names in lower case.
+    pub headers: &'a [(&'a [u8], &'a [u8])],
+    /// What the proxy knows beside the headers.
+    pub facts: &'a dyn Facts,
+}
+
+/// What the proxy knows about a request beside its headers. Never the client's word.
+pub trait Facts {
+    /// A claim of the verified token whose payload is kept under `payload`. Dots in `name` reach into
+    /// nested objects, unless one claim has all of it as its name.
+    fn claim(&self, payload: &str, name: &str) -> Claim;
+
+    /// The trusted client address with its port, such as `192.0.2.1:4711` or `[2001:db8::1]:4711`;
+    /// empty if there is none.
+    fn source_address(&self) -> Vec<u8>;
+
+    /// A subject alternative name of the client certificate, if the connection has one that was validated.
+    fn peer_san(&self, san: SanType) -> Option<Vec<u8>>;
+
+    /// The key for signed addresses, from the environment; empty if there is none.
+    fn address_key(&self) -> &[u8];
+
+    /// The time of day, in seconds since 1970.
+    fn unix_seconds(&self) -> u64;
+}
+
+/// What a token says under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// Nothing, or `null`.
+    Absent,
+    /// A text.
+    Text(Vec<u8>),
+    /// A number, a truth value, a list or an object: nothing that tells callers apart. Numbers are out
+    /// because Envoy keeps them as doubles, in which 2^53 and 2^53 + 1 are the same.
+    NotText,
+}
+
+impl<'a> Request<'a> {
+    /// Every line of a header; `name` in lower case.
+    pub fn lines(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.headers
+            .iter()
+            .filter(move |(header, _)| *header == name.as_bytes())
+            .map(|(_, value)| *value)
+    }
+
+    /// The path without its query.
+    pub fn path_only(&self) -> &'a [u8] {
+        self.path
+            .split(|byte| *byte == b'?')
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// The query, without the question mark; `None` if there is no question mark.
+    pub fn query(&self) -> Option<&'a [u8]> {
+        let mark = self.path.iter().position(|byte| *byte == b'?')?;
+        self.path.get(mark..)?.get(1..)
+    }
+
+    /// The authority in lower case, without its port.
+    pub fn host(&self) -> Vec<u8> {
+        let authority = self.authority;
+        let end = match authority.iter().rposition(|byte| *byte == b':') {
+            Some(colon)
+                if authority
+                    .get(colon..)
+                    .is_some_and(|port| port.iter().skip(1).all(u8::is_ascii_digit)) =>
+            {
+                colon
+            }
+            _ => authority.len(),
+        };
+        authority
+            .get(..end)
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+    }
+}

@@ -1,0 +1,39 @@
+//! Names that are Tidegate's own: a request that brings one from outside is refused.
+
+use crate::identity::decode_percent;
+use crate::request::Request;
+
+/// The beginning of every reserved header name.
+pub const HEADER_PREFIX: &[u8] = b"x-tidegate-";
+
+/// The reserved parameter of the query.
+pub const PARAMETER: &[u8] = b"__tidegate";
+
+/// The first reserved name in `request`, as a person may be shown it.
+///
+/// Underscores in header names count as hyphens, because some origins read them alike; the name of a
+/// parameter counts in every percent-encoding.
+pub fn find(request: &Request<'_>) -> Option<String> {
+    let header = request.headers.iter().map(|(name, _)| *name).find(|name| {
+        name.len() >= HEADER_PREFIX.len()
+            && name.iter().zip(HEADER_PREFIX).all(|(byte, wanted)| {
+                let byte = if *byte == b'_' {
+                    b'-'
+                } else {
+                    byte.to_ascii_lowercase()
+                };
+                byte == *wanted
+            })
+    });
+    if let Some(name) = header {
+        return Some(String::from_utf8_lossy(name).into_owned());
+    }
+    request
+        .query()?
+        .split(|byte| *byte == b'&' || *byte == b';')
+        .any(|pair| {
+            let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+            decode_percent(name, true).is_some_and(|name| *name == *PARAMETER)
+        })
+        .then(|| String::from_utf8_lossy(PARAMETER).into_owned())
+}

@@ -1,0 +1,176 @@
+//! Which route a request takes: the first that matches, in the order written.
+
+use std::borrow::Cow;
+
+use crate::policy::{PathPattern, Policy, Route, RouteMatch, Segment};
+use crate::request::Request;
+
+/// The first route that takes `request`.
+pub fn find<'p>(policy: &'p Policy, request: &Request<'_>) -> Option<&'p Route> {
+    let path = canonical(request.path_only());
+    let host = if policy.routes.iter().any(|r| r.matcher.host.is_some()) {
+        request.host()
+    } else {
+        Vec::new()
+    };
+    policy
+        .routes
+        .iter()
+        .find(|route| takes(&route.matcher, request, &path, &host))
+}
+
+fn takes(matcher: &RouteMatch, request: &Request<'_>, path: &[u8], host: &[u8]) -> bool {
+    let RouteMatch {
+        methods,
+        path: pattern,
+        host: wanted,
+        headers,
+    } = matcher;
+    (methods.is_empty() || methods.iter().any(|m| m.as_bytes() == request.method))
+        && pattern.as_ref().is_none_or(|p| path_matches(p, path))
+        && wanted.as_ref().is_none_or(|w| w.as_bytes() == host)
+        && headers.iter().all(|(name, value)| {
+            let mut lines = request.lines(name);
+            lines.next() == Some(value.as_bytes()) && lines.next().is_none()
+        })
+}
+
+fn path_matches(pattern: &PathPattern, path: &[u8]) -> bool {
+    match pattern {
+        PathPattern::Exact(exact) => exact.as_bytes() == path,
+        PathPattern::Prefix(prefix) => path.starts_with(prefix.as_bytes()),
+        PathPattern::Template(segments) => {
+            let mut parts = path
+                .strip_prefix(b"/")
+                .unwrap_or(path)
+                .split(|b| *b == b'/');
+            segments.iter().all(|segment| {
+                parts.next().is_some_and(|part| match segment {
+                    Segment::Literal(text) => text.as_bytes() == part,
+                    Segment::Any => !part.is_empty(),
+                })
+            }) && parts.next().is_none()
+        }
+    }
+}
+
+/// The path as an origin is likely to read it: percent-encoded unreserved characters decoded, empty and dot
+/// segments resolved (RFC 3986, section 6.2.2). Used for matching alone: `/v1//charges` and `/v1/%63harges`
+/// must not slip past the route for `/v1/charges`. What the origin gets is not changed here.
+fn canonical(path: &[u8]) -> Cow<'_, [u8]> {
+    let odd = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
+    if !path.contains(&b'%') && !path.windows(2).any(odd) {
+        return Cow::Borrowed(path);
+    }
+    let decoded = decode_unreserved(path);
+    let mut kept: Vec<&[u8]> = Vec::new();
+    let mut segments = decoded.split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            b".." => {
+                kept.pop();
+            }
+            b"." | b"" => {}
+            other => kept.push(other),
+        }
+        // A path that ends in a slash or a dot segment names a folder, and keeps its slash.
+        if last && matches!(segment, b".." | b"." | b"") {
+            kept.push(b"");
+        }
+    }
+    let mut canonical = Vec::with_capacity(decoded.len());
+    for segment in kept {
+        canonical.push(b'/');
+        canonical.extend_from_slice(segment);
+    }
+    Cow::Owned(canonical)
+}
+
+fn decode_unreserved(path: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if *byte == b'%'
+            && let Some((digits, after)) = after.split_first_chunk::<2>()
+            && let Some(value) = core::str::from_utf8(digits)
+                .ok()
+                .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            && (value.is_ascii_alphanumeric() || b"-._~".contains(&value))
+        {
+            decoded.push(value);
+            rest = after;
+        } else {
+            decoded.push(*byte);
+        }
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canon(path: &str) -> String {
+        String::from_utf8(canonical(path.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn paths_that_an_origin_reads_alike_match_alike() {
+        for path in [
+            "/v1//charges",
+            "/v1/./charges",
+            "/v1/x/../charges",
+            "//v1/charges",
+            "/v1/%63harges",
+            "/v1/%2e/charges",
+            "/../v1/charges",
+        ] {
+            assert_eq!(canon(path), "/v1/charges", "{path}");
+        }
+    }
+
+    #[test]
+    fn what_an_origin_tells_apart_stays_apart() {
+        for path in [
+            "/v1/charges/",
+            "/V1/charges",
+            "/v1/a%2Fb",
+            "/v1/charges;x=1",
+            "/",
+            "/a%zz",
+            "/%",
+            "/v1/.x",
+            "/a%2",
+        ] {
+            assert_eq!(canon(path), path, "{path}");
+        }
+        assert_eq!(canon("/v1/charges//"), "/v1/charges/");
+        assert_eq!(canon("/v1/charges/."), "/v1/charges/");
+        assert_eq!(canon("/v1/charges/x/.."), "/v1/charges/");
+    }
+
+    #[test]
+    fn a_template_takes_as_many_segments_as_written() {
+        let template = PathPattern::Template(vec![Segment::Literal("orders".into()), Segment::Any]);
+        assert!(path_matches(&template, b"/orders/7"));
+        for path in [
+            "/orders",
+            "/orders/",
+            "/orders/7/",
+            "/orders/7/items",
+            "/order/7",
+        ] {
+            assert!(!path_matches(&template, path.as_bytes()), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_whole_segments() {
+        let prefix = PathPattern::Prefix("/hooks/".into());
+        assert!(path_matches(&prefix, b"/hooks/a/b"));
+        assert!(!path_matches(&prefix, b"/hooks"));
+        assert!(!path_matches(&prefix, b"/hooksx"));
+    }
+}

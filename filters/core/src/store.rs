@@ -1,0 +1,103 @@
+//! Where state lives. To the core a store is something that is read and swapped; what is written is
+//! computed here, from the bytes that were read.
+//!
+//! [`MemoryStore`] is the store of tests and of the command line; the one that Envoy's workers share is in
+//! the module.
+
+use std::collections::HashMap;
+
+use crate::key::Secret;
+use crate::policy::LimitId;
+
+/// How often a swap is tried before the store counts as contended.
+pub const MAX_SWAPS: u32 = 8;
+
+/// The name of one value: a set of a limit's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// The limit.
+    pub limit: LimitId,
+    /// The set: 0 to [`crate::table::sets`] - 1.
+    pub set: u32,
+}
+
+/// Which writing of a value was read; what a store hands out and takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version(pub u32);
+
+/// What became of a swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swap {
+    /// The new bytes stand there.
+    Done,
+    /// Somebody else wrote since the value was read; nothing was written.
+    Lost,
+}
+
+/// The store did not do what it was asked; the policy's `store_error` says what follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreError {
+    /// It did not answer, or answered with an error.
+    Unavailable,
+    /// A value is not in the format that this version writes.
+    Malformed,
+    /// A swap was lost [`MAX_SWAPS`] times in a row.
+    Contended,
+}
+
+/// A store that answers at once.
+pub trait Store {
+    /// The secret under which this store's keys are made.
+    fn secret(&self) -> Secret;
+
+    /// Reads a value; one that was never written is empty.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError>;
+
+    /// Writes a value if nobody has since it was read as `version`.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError>;
+}
+
+/// A store in this process's memory, for one thread.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    values: HashMap<Slot, (Vec<u8>, u32)>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Store for MemoryStore {
+    fn secret(&self) -> Secret {
+        Secret::new(*b"tidegate in test")
+    }
+
+    fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {
+        Ok(self
+            .values
+            .get(&slot)
+            .map_or((Vec::new(), Version(0)), |(bytes, version)| {
+                (bytes.clone(), Version(*version))
+            }))
+    }
+
+    fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
+        let (old, current) = self.values.entry(slot).or_default();
+        if *current != version.0 {
+            return Ok(Swap::Lost);
+        }
+        old.clear();
+        old.extend_from_slice(bytes);
+        *current = current.wrapping_add(1);
+        Ok(Swap::Done)
+    }
+}
