@@ -1,8 +1,25 @@
 //! What a policy *is*: the validated values that the decision works on. How a document becomes one of
-//! these is in [`compile`]; how its JSON looks is in [`document`].
+//! these is in `compile`; how its JSON looks is in `document`; where both meet is [`Policy::parse`].
+
+mod compile;
+mod document;
+mod faults;
+mod json;
+mod mistake;
+mod nearest;
+mod not_enforced;
+mod parse;
+mod pointer;
+#[cfg(feature = "schema")]
+mod schema;
 
 use std::collections::BTreeMap;
 
+pub use self::json::MAX_DOCUMENT_BYTES;
+pub use self::mistake::Mistake;
+pub use self::parse::Checked;
+#[cfg(feature = "schema")]
+pub use self::schema::schema;
 use crate::quota::Quota;
 
 /// A policy that may be enforced: everything in it has been checked.
@@ -287,11 +304,5 @@ impl core::fmt::Display for Dimension {
             Self::Host => f.write_str("host"),
             Self::Header(name) => write!(f, "header:{name}"),
         }
-    }
-}
-impl Policy {
-    /// stub
-    pub fn parse(_t: &[u8]) -> Result<Self, Vec<String>> {
-        Err(vec![])
     }
 }
