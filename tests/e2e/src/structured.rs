@@ -29,7 +29,11 @@ impl Member {
 ///
 /// The field is absent, is no list, or holds something other than strings.
 pub fn list(headers: &HeaderMap, name: &str) -> Result<Vec<Member>> {
-    let lines: Vec<&[u8]> = headers.get_all(name).iter().map(|v| v.as_bytes()).collect();
+    let lines: Vec<&[u8]> = headers
+        .get_all(name)
+        .iter()
+        .map(http::HeaderValue::as_bytes)
+        .collect();
     if lines.is_empty() {
         bail!("no `{name}`");
     }

@@ -13,11 +13,10 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// # Errors
 ///
 /// The error of the last look, or that not even one came to its end.
-pub async fn eventually<T, F, Fut>(limit: Duration, mut probe: F) -> Result<T>
-where
-    F: FnMut() -> Fut,
-    Fut: Future<Output = Result<T>>,
-{
+pub async fn eventually<T>(
+    limit: Duration,
+    mut probe: impl AsyncFnMut() -> Result<T>,
+) -> Result<T> {
     let end = Instant::now() + limit;
     let mut last = None;
     while let Ok(outcome) = timeout_at(end, probe()).await {
