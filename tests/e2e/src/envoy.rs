@@ -8,6 +8,7 @@ mod listener;
 mod mount;
 mod process;
 mod reload;
+mod start;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,9 +16,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-pub use builder::{Builder, ClientCertificates, Refusal};
+pub use binary::validate;
+pub use builder::{Builder, ClientCertificates};
 pub use mount::default_module;
 pub use reload::Reload;
+pub use start::Refusal;
 
 use crate::Client;
 use process::Process;

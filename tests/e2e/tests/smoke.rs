@@ -206,7 +206,7 @@ async fn listeners_change_without_a_dropped_connection() {
     assert_eq!(other, Reload::Accepted);
     let same = envoy
         .update_listeners(|listeners| {
-            listeners[0]["per_connection_buffer_limit_bytes"] = json!(65_536)
+            listeners[0]["per_connection_buffer_limit_bytes"] = json!(65_536);
         })
         .await
         .unwrap();

@@ -1,6 +1,6 @@
-//! Which Envoy is run: `TIDEGATE_ENVOY`, or what `scripts/envoy` prints.
+//! Which Envoy is run (`TIDEGATE_ENVOY`, or what `scripts/envoy` prints), and its check of a configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -12,6 +12,24 @@ pub(super) fn path() -> Result<PathBuf> {
     PATH.get_or_init(|| find().map_err(|error| format!("{error:#}")))
         .clone()
         .map_err(anyhow::Error::msg)
+}
+
+/// Has Envoy check a configuration file without running it; relative paths in it start in `folder`. The module is loaded and
+/// reads its policy.
+///
+/// # Errors
+///
+/// Envoy refuses it; the error holds what Envoy said.
+pub fn validate(config: &Path, folder: &Path) -> Result<()> {
+    let check = Command::new(path()?)
+        .args(["--mode", "validate", "--config-path"])
+        .arg(config)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&check.stderr);
+    ensure!(check.status.success(), "{}: {said}", config.display());
+    Ok(())
 }
 
 fn find() -> Result<PathBuf> {

@@ -111,3 +111,19 @@ fn cluster(origin: SocketAddr) -> Value {
         }},
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::stats_tags;
+
+    #[test]
+    fn the_configuration_to_copy_has_the_same_tags() {
+        let gate = std::fs::read_to_string(crate::repo().join("envoy/gate.yaml")).unwrap();
+        let tags = stats_tags();
+        assert_eq!(tags.as_array().unwrap().len(), 4);
+        for tag in tags.as_array().unwrap() {
+            let regex = tag["regex"].as_str().unwrap();
+            assert!(gate.contains(&format!("regex: '{regex}'")), "{regex}");
+        }
+    }
+}
