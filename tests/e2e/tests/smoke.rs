@@ -1,4 +1,5 @@
 //! The harness by itself: what the module's own tests stand on. They hold without the module.
+//! How policies and modules are shipped is in discovery.rs.
 //!
 //! The module's tests go into files beside this one, one subject each: identity.rs, limits.rs, answers.rs, reload.rs, memory.rs, trap.rs.
 

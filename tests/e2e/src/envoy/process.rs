@@ -33,6 +33,8 @@ impl Process {
             .arg(at(LOG))
             .args(["--concurrency", &concurrency.to_string()])
             .args(["--log-level", "info"])
+            // At `info` it begins with a list of everything that it was built with.
+            .args(["--component-log-level", "main:warning"])
             .args(["--file-flush-interval-msec", "50"])
             // No memory is shared with other Envoys, so any number of them can run.
             .arg("--disable-hot-restart")

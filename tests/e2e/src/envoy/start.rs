@@ -52,6 +52,9 @@ impl Builder {
                 let name = reload::refused();
                 let refused = admin::stat(&client, &format!("http://{admin}"), &name).await?;
                 if refused > 0 {
+                    // The last word on it; Envoy writes its log with a delay.
+                    let said = process.log().contains("config update rejected");
+                    ensure!(said, "the policy was refused, but not yet in the log");
                     return Ok(None);
                 }
             }
