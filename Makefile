@@ -1,0 +1,95 @@
+# `make` lists what there is to make. Nothing here takes a fixed port or leaves a process running.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Envoys: the one that is run by default, the oldest that is supported, and those between.
+ENVOY ?= 1.40.0
+ENVOY_OLDEST := 1.36.4
+ENVOY_BETWEEN := 1.37.0 1.38.3 1.39.3
+
+CARGO := cargo
+WASM_TARGET := wasm32-wasip1
+RUNNER := wasm-bindgen-test-runner
+
+# End-to-end tests against Envoy $(1).
+define e2e
+	binary=$$(scripts/envoy $(1)); \
+	echo "end to end, Envoy $(1)"; \
+	TIDEGATE_ENVOY=$$binary $(CARGO) test -p tidegate-e2e
+endef
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo run
+demo: build ## Show the module at work in a real Envoy
+	@scripts/need envoy
+	@$(CARGO) run -q -p tidegate-e2e --bin demo
+
+run: build ## The same, and keep it up until ctrl-c
+	@scripts/need envoy
+	@$(CARGO) run -q -p tidegate-e2e --bin demo -- --keep
+
+.PHONY: build build-test
+build: ## Build dist/tidegate.wasm
+	@scripts/need cargo wasm
+	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge
+	@scripts/install-module target tidegate
+
+build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
+	@scripts/need cargo wasm
+	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge --features test-switches --target-dir target/test-switches
+	@scripts/install-module target/test-switches tidegate-test
+
+.PHONY: test test-core test-wasm test-e2e test-matrix
+test: lint test-core test-wasm build build-test ## Run every test: lint, core, wasm, and end to end on the newest and oldest Envoy
+	@$(MAKE) test-e2e
+	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
+
+test-core: ## Test the core natively
+	@scripts/need cargo
+	$(CARGO) test -p tidegate-core --all-features
+
+test-wasm: ## Run the core's table of decisions as wasm, under node
+	@scripts/need cargo wasm node
+	@runner=$$(scripts/wasm-bindgen-runner); \
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=$$runner \
+	$(CARGO) test -p tidegate-core --target wasm32-unknown-unknown --test table
+
+test-e2e: build build-test ## Test end to end (ENVOY=1.40.0)
+	@scripts/need envoy
+	@$(call e2e,$(ENVOY))
+
+test-matrix: build build-test ## Test end to end on every Envoy that is supported
+	@scripts/need envoy
+	@for version in $(ENVOY) $(ENVOY_BETWEEN) $(ENVOY_OLDEST); do \
+		$(MAKE) test-e2e ENVOY=$$version; \
+	done
+
+.PHONY: lint
+lint: ## Check format and lints
+	@scripts/need cargo
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+.PHONY: bench bench-core
+bench-core: ## Time one decision natively, beside the governor crate
+	@scripts/need cargo
+	$(CARGO) bench -p tidegate-core
+
+bench: build ## Compare CPU per request of Envoys with and without the module
+	@scripts/need envoy
+	$(CARGO) run --release -q -p tidegate-e2e --bin bench
+
+.PHONY: schema clean
+schema: ## Write policies/schema.json anew
+	@scripts/need cargo
+	$(CARGO) run -q -p tidegate-core --features schema --example schema > policies/schema.json.next
+	mv policies/schema.json.next policies/schema.json
+
+clean: ## Remove what was built or brought
+	rm -rf target dist .envoy

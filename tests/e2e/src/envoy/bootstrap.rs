@@ -1,0 +1,129 @@
+//! The whole configuration, but for the listeners.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::mount::text;
+
+/// The access log in the folder of an Envoy.
+pub(super) const ACCESS_LOG: &str = "access.log";
+
+/// The configuration that Envoy starts with; the listeners in it, or in the file `lds`.
+pub(super) fn bootstrap(
+    listeners: &[Value],
+    lds: Option<&Path>,
+    origin: Option<SocketAddr>,
+) -> Value {
+    let mut bootstrap = json!({
+        "node": {"id": "tidegate-e2e", "cluster": "tidegate-e2e"},
+        "admin": {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}},
+        "stats_config": {"stats_tags": stats_tags()},
+        "static_resources": {
+            "clusters": origin.map(cluster).into_iter().collect::<Vec<_>>(),
+        },
+    });
+    match lds {
+        None => bootstrap["static_resources"]["listeners"] = json!(listeners),
+        Some(file) => {
+            bootstrap["dynamic_resources"]["lds_config"] = json!({
+                "path_config_source": {"path": text(file)},
+                "resource_api_version": "V3",
+            });
+        }
+    }
+    bootstrap
+}
+
+/// Turns names into labels: `wasmcustom.tidegate_NAME.policy.X.rule.Y.outcome.Z` and `…policy.X.version.V` become
+/// `tidegate_NAME{policy,rule,outcome,version}`. The same rules stand in envoy/gate.yaml.
+pub(super) fn stats_tags() -> Value {
+    let tag = |name: &str| {
+        json!({
+            "tag_name": name,
+            "regex": format!(
+                r"^wasmcustom\.tidegate_.*?(\.{name}\.(.+?))(?:\.(?:policy|rule|outcome|version)\.|$)"
+            ),
+        })
+    };
+    json!(["policy", "rule", "outcome", "version"].map(tag))
+}
+
+/// What the file `lds` holds.
+pub(super) fn listener_discovery(listeners: &[Value], version: u64) -> Value {
+    let resources: Vec<Value> = listeners
+        .iter()
+        .cloned()
+        .map(|mut listener| {
+            listener["@type"] = json!("type.googleapis.com/envoy.config.listener.v3.Listener");
+            listener
+        })
+        .collect();
+    json!({"version_info": version.to_string(), "resources": resources})
+}
+
+/// One JSON object per request.
+pub(super) fn access_log(file: &str) -> Value {
+    json!({
+        "name": "envoy.access_loggers.file",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog",
+            "path": file,
+            "log_format": {"json_format": {
+                "method": "%REQ(:METHOD)%",
+                "path": "%REQ(:PATH)%",
+                "protocol": "%PROTOCOL%",
+                "status": "%RESPONSE_CODE%",
+                "details": "%RESPONSE_CODE_DETAILS%",
+                "request_id": "%REQ(X-REQUEST-ID)%",
+                "client": "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%",
+                "client_uri": "%DOWNSTREAM_PEER_URI_SAN%",
+                "subject": "%DYNAMIC_METADATA(envoy.filters.http.jwt_authn:jwt_payload:sub)%",
+                "decision": "%FILTER_STATE(wasm.tidegate.decision:PLAIN)%",
+            }},
+        },
+    })
+}
+
+/// The origin, spoken to in the protocol that the client chose.
+fn cluster(origin: SocketAddr) -> Value {
+    let endpoint = json!({"endpoint": {"address": {"socket_address": {
+        "address": origin.ip().to_string(), "port_value": origin.port(),
+    }}}});
+    json!({
+        "name": "origin",
+        "type": "STATIC",
+        "connect_timeout": "2s",
+        "load_assignment": {
+            "cluster_name": "origin",
+            "endpoints": [{"lb_endpoints": [endpoint]}],
+        },
+        // Envoy's own limit of 1,024 requests at once would show in tests of bursts.
+        "circuit_breakers": {"thresholds": [{
+            "max_connections": 100_000, "max_pending_requests": 100_000, "max_requests": 100_000,
+        }]},
+        "typed_extension_protocol_options": {"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+            "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+            "use_downstream_protocol_config": {
+                "http_protocol_options": {}, "http2_protocol_options": {},
+            },
+        }},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stats_tags;
+
+    #[test]
+    fn the_configuration_to_copy_has_the_same_tags() {
+        let gate = std::fs::read_to_string(crate::repo().join("envoy/gate.yaml")).unwrap();
+        let tags = stats_tags();
+        assert_eq!(tags.as_array().unwrap().len(), 4);
+        for tag in tags.as_array().unwrap() {
+            let regex = tag["regex"].as_str().unwrap();
+            assert!(gate.contains(&format!("regex: '{regex}'")), "{regex}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What an Envoy is started with.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::mount::{self, Policy};
+use crate::Origin;
+use crate::jwt::Issuer;
+use crate::tls::{Authority, Identity};
+
+/// What the TLS listener makes of client certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientCertificates {
+    /// Does not ask for one.
+    Ignored,
+    /// One that is shown must be valid.
+    Optional,
+    /// A valid one must be shown.
+    Required,
+}
+
+#[derive(Debug)]
+pub(super) struct Tls {
+    pub(super) certificate: String,
+    pub(super) key: String,
+    pub(super) authority: String,
+    pub(super) clients: ClientCertificates,
+}
+
+/// An Envoy to be. Without a policy there is no module in it; without an origin it answers `{}` itself.
+#[derive(Debug)]
+pub struct Builder {
+    pub(super) concurrency: u32,
+    pub(super) module: PathBuf,
+    pub(super) policy: Option<Policy>,
+    pub(super) root_id: String,
+    pub(super) vm_id: String,
+    pub(super) environment: BTreeMap<String, String>,
+    pub(super) ecds: bool,
+    pub(super) lds: bool,
+    pub(super) origin: Option<SocketAddr>,
+    pub(super) issuers: Vec<Issuer>,
+    pub(super) tls: Option<Tls>,
+    pub(super) trusted_hops: u32,
+    pub(super) underscores: &'static str,
+    pub(super) max_headers: u32,
+    pub(super) max_headers_kb: u32,
+    pub(super) before: Vec<Value>,
+    pub(super) after: Vec<Value>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            concurrency: 1,
+            module: mount::default_module(),
+            policy: None,
+            root_id: "gate".into(),
+            vm_id: "tidegate-e2e".into(),
+            environment: BTreeMap::new(),
+            ecds: false,
+            lds: false,
+            origin: None,
+            issuers: Vec::new(),
+            tls: None,
+            trusted_hops: 0,
+            underscores: "ALLOW",
+            // Envoy's own defaults.
+            max_headers: 100,
+            max_headers_kb: 60,
+            before: Vec::new(),
+            after: Vec::new(),
+        }
+    }
+}
+
+impl Builder {
+    /// The number of workers; 1 unless said otherwise.
+    #[must_use]
+    pub const fn concurrency(mut self, workers: u32) -> Self {
+        self.concurrency = workers;
+        self
+    }
+
+    /// Mounts the gate with this policy, as a `StringValue`.
+    #[must_use]
+    pub fn policy(self, policy: &Value) -> Self {
+        self.policy_text(policy.to_string())
+    }
+
+    /// Mounts the gate with this text for a policy, which need not be JSON.
+    #[must_use]
+    pub fn policy_text(mut self, policy: impl Into<String>) -> Self {
+        self.policy = Some(Policy::Text(policy.into()));
+        self
+    }
+
+    /// Mounts the gate with this policy, as a `Struct`.
+    #[must_use]
+    pub fn policy_struct(mut self, policy: Value) -> Self {
+        self.policy = Some(Policy::Struct(policy));
+        self
+    }
+
+    /// Another module than the default one.
+    #[must_use]
+    pub fn module(mut self, path: impl Into<PathBuf>) -> Self {
+        self.module = path.into();
+        self
+    }
+
+    /// Another role than `gate`.
+    #[must_use]
+    pub fn root_id(mut self, root_id: &str) -> Self {
+        self.root_id = root_id.into();
+        self
+    }
+
+    /// Another `vm_id` than `tidegate-e2e`.
+    #[must_use]
+    pub fn vm_id(mut self, vm_id: &str) -> Self {
+        self.vm_id = vm_id.into();
+        self
+    }
+
+    /// An environment variable of the VM.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.into(), value.into());
+        self
+    }
+
+    /// Lets the policy and the module be changed while Envoy runs: [`Envoy::update_policy`], [`Envoy::update_module`].
+    #[must_use]
+    pub const fn ecds(mut self) -> Self {
+        self.ecds = true;
+        self
+    }
+
+    /// Lets listeners be changed while Envoy runs: [`Envoy::update_listeners`].
+    #[must_use]
+    pub const fn lds(mut self) -> Self {
+        self.lds = true;
+        self
+    }
+
+    /// Passes requests on to this origin.
+    #[must_use]
+    pub const fn origin(mut self, origin: &Origin) -> Self {
+        self.origin = Some(origin.address());
+        self
+    }
+
+    /// Verifies tokens of this issuer by `jwt_authn`, before the module. Requests without a token pass.
+    #[must_use]
+    pub fn jwt(mut self, issuer: Issuer) -> Self {
+        self.issuers.push(issuer);
+        self
+    }
+
+    /// Adds a listener with TLS; client certificates are validated against `authority`.
+    #[must_use]
+    pub fn tls(
+        mut self,
+        authority: &Authority,
+        server: &Identity,
+        clients: ClientCertificates,
+    ) -> Self {
+        self.tls = Some(Tls {
+            certificate: server.pem(),
+            key: server.key_pem(),
+            authority: authority.pem(),
+            clients,
+        });
+        self
+    }
+
+    /// `xff_num_trusted_hops`: how many proxies before this one are believed.
+    #[must_use]
+    pub const fn trusted_hops(mut self, hops: u32) -> Self {
+        self.trusted_hops = hops;
+        self
+    }
+
+    /// `headers_with_underscores_action`: `ALLOW` (the default), `REJECT_REQUEST` or `DROP_HEADER`.
+    #[must_use]
+    pub const fn underscores(mut self, action: &'static str) -> Self {
+        self.underscores = action;
+        self
+    }
+
+    /// How many request headers are taken, and their size in KiB; Envoy's default is 100 and 60.
+    #[must_use]
+    pub const fn max_headers(mut self, count: u32, kilobytes: u32) -> Self {
+        self.max_headers = count;
+        self.max_headers_kb = kilobytes;
+        self
+    }
+
+    /// Adds an HTTP filter before the gate.
+    #[must_use]
+    pub fn filter_before(mut self, filter: Value) -> Self {
+        self.before.push(filter);
+        self
+    }
+
+    /// Adds an HTTP filter after the gate.
+    #[must_use]
+    pub fn filter_after(mut self, filter: Value) -> Self {
+        self.after.push(filter);
+        self
+    }
+}

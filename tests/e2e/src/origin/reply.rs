@@ -1,0 +1,140 @@
+//! What the origin answers: an echo, or what the path or the request asks for.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+
+use super::Seen;
+
+pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// The longest an answer is held back.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// An answer of the origin.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Option<Bytes>,
+    trailers: Option<HeaderMap>,
+    after: Duration,
+}
+
+impl Reply {
+    /// An answer with this status; its body is the echo until [`Reply::body`] says otherwise.
+    #[must_use]
+    pub fn status(status: StatusCode) -> Self {
+        Self {
+            status,
+            headers: HeaderMap::new(),
+            body: None,
+            trailers: None,
+            after: Duration::ZERO,
+        }
+    }
+
+    /// Adds a header line.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.append(HeaderName::from_static(name), value);
+        }
+        self
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// Holds the answer back, for at most a minute.
+    #[must_use]
+    pub fn after(mut self, time: Duration) -> Self {
+        self.after = time.min(LONGEST);
+        self
+    }
+
+    /// What a request without an arranged answer gets:
+    ///
+    /// - path `/status/N`: status N;
+    /// - content type `application/grpc`: an empty message and trailers that say OK;
+    /// - header `x-origin-respond-headers: [["name", "value"], ...]`: these lines too;
+    /// - header `x-origin-respond-after: MS`: not before so many milliseconds.
+    pub(super) fn to(seen: &Seen) -> Self {
+        let path = seen.path.split('?').next().unwrap_or_default();
+        let status = path
+            .strip_prefix("/status/")
+            .and_then(|code| code.parse().ok())
+            .unwrap_or(StatusCode::OK);
+        let mut reply = Self::status(status);
+        if text(seen, "content-type").is_some_and(|kind| kind.starts_with("application/grpc")) {
+            reply = reply.header("content-type", "application/grpc");
+            // One message of length 0, uncompressed.
+            reply.body = Some(Bytes::from_static(&[0; 5]));
+            let ok = (
+                HeaderName::from_static("grpc-status"),
+                HeaderValue::from_static("0"),
+            );
+            reply.trailers = Some(HeaderMap::from_iter([ok]));
+        }
+        if let Some(lines) = text(seen, "x-origin-respond-headers") {
+            let lines: Vec<(String, String)> = serde_json::from_str(lines).unwrap_or_default();
+            for (name, value) in lines {
+                if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+                    reply.headers.append(name, value);
+                }
+            }
+        }
+        if let Some(time) = text(seen, "x-origin-respond-after").and_then(|ms| ms.parse().ok()) {
+            reply = reply.after(Duration::from_millis(time));
+        }
+        reply
+    }
+
+    pub(super) async fn respond(self, seen: &Seen) -> Response<Body> {
+        if !self.after.is_zero() {
+            tokio::time::sleep(self.after).await;
+        }
+        let body = self.body.unwrap_or_else(|| echo(seen));
+        let trailers = self.trailers;
+        let body = Full::new(body);
+        let mut response = Response::new(match trailers {
+            None => body.boxed_unsync(),
+            Some(trailers) => body
+                .with_trailers(async { Some(Ok(trailers)) })
+                .boxed_unsync(),
+        });
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+            .headers_mut()
+            .entry("content-type")
+            .or_insert(HeaderValue::from_static("application/json"));
+        response
+    }
+}
+
+fn text<'a>(seen: &'a Seen, name: &str) -> Option<&'a str> {
+    seen.headers.get(name)?.to_str().ok()
+}
+
+/// Method, path, length of the body, and the headers as pairs; bytes that are not UTF-8 are replaced.
+fn echo(seen: &Seen) -> Bytes {
+    let headers: Vec<Value> = seen
+        .headers
+        .iter()
+        .map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())]))
+        .collect();
+    let echo = json!({
+        "method": seen.method.as_str(), "path": seen.path, "body_len": seen.body_len, "headers": headers,
+    });
+    Bytes::from(echo.to_string())
+}
