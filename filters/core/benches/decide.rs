@@ -1,7 +1,11 @@
 //! What a decision costs natively, in memory, beside the `governor` crate doing one keyed check.
 //!
 //! `make bench-core` runs this. Only the ratios of one run count: the machine is noisy.
-#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a benchmark that cannot go on fails"
+)]
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -21,7 +25,9 @@ fn policy(limits: usize) -> Policy {
     let names: Vec<_> = (0..limits).map(|n| format!("\"l{n}\"")).collect();
     let bodies: Vec<_> = names
         .iter()
-        .map(|name| format!(r#"{name}: {{"per": ["account"], "rate": "1000000/s", "burst": 1000000}}"#))
+        .map(|name| {
+            format!(r#"{name}: {{"per": ["account"], "rate": "1000000/s", "burst": 1000000}}"#)
+        })
         .collect();
     let document = format!(
         r#"{{"policy": "bench", "version": "1", "identity": {{"account": [{{"header": "x-account"}}]}},
@@ -64,7 +70,9 @@ fn benches(criterion: &mut Criterion) {
                     facts: &facts,
                 };
                 now = now.wrapping_add(1_000);
-                decide(black_box(&policy), &request, &mut store, &mut (), now).denial.is_none()
+                decide(black_box(&policy), &request, &mut store, &mut (), now)
+                    .denial
+                    .is_none()
             });
         });
     }

@@ -52,7 +52,7 @@ pub struct Standing {
 /// What a limit said to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// It has room; the level is what is left after the request, if that was charged.
+    /// It has room: the level is what is left, after the request if it was admitted.
     Room(Level),
     /// It refuses until `wait` nanoseconds have passed.
     Wait {
@@ -67,17 +67,18 @@ pub enum Said {
     Failed(StoreError),
 }
 
-/// What became of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of a request. The later ones go before the earlier: a cost that can never be admitted and a
+/// wait are true whatever a limit that failed would have said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Every limit has been charged.
     Admitted,
+    /// A limit could not be asked, and the policy says reject.
+    Unavailable,
     /// At least one limit refuses for now; none has been charged.
     Refused,
     /// At least one limit can never admit this cost; none has been charged.
     Never,
-    /// A limit could not be asked, and the policy says reject.
-    Unavailable,
 }
 
 /// The result of [`admit`].
@@ -95,8 +96,11 @@ pub struct Admission {
     pub contended: u32,
 }
 
+/// What came of reading a bucket.
+type Reading = Result<Read, StoreError>;
+
 /// A bucket that was read: what is needed to charge it.
-struct Reading {
+struct Read {
     bytes: Vec<u8>,
     version: Version,
     bucket: Bucket,
@@ -104,7 +108,7 @@ struct Reading {
 }
 
 /// A charge that was made: what is needed to take it back.
-struct Charged<'a> {
+struct Charge<'a> {
     claim: &'a Claim,
     before: FullAt,
     after: FullAt,
@@ -117,117 +121,88 @@ pub fn admit<S: Store>(
     on_error: StoreErrorRule,
     now: u64,
 ) -> Admission {
-    let mut admission = Admission {
-        verdict: Verdict::Admitted,
-        standings: Vec::with_capacity(claims.len()),
-        overflows: 0,
-        store_errors: 0,
-        contended: 0,
-    };
-    let mut readings = Vec::with_capacity(claims.len());
-    for claim in claims {
-        let reading = read(store, claim, now);
-        admission.note(claim, &reading);
-        readings.push(reading);
-    }
-    admission.settle(on_error);
-    if admission.verdict != Verdict::Admitted {
+    let mut readings: Vec<_> = claims.iter().map(|claim| read(store, claim, now)).collect();
+    let alone = |claim: &Claim, reading: &Reading| alone(claim, reading, on_error);
+    let verdicts = claims.iter().zip(&readings).map(|(c, r)| alone(c, r));
+    let mut verdict = verdicts.max().unwrap_or(Verdict::Admitted);
+    let mut not_taken_back = Vec::new();
+    if verdict == Verdict::Admitted {
+        let mut charges = Vec::with_capacity(claims.len());
+        for (claim, reading) in claims.iter().zip(&mut readings) {
+            charges.extend(charge(store, claim, reading, now));
+            verdict = alone(claim, reading);
+            if verdict != Verdict::Admitted {
+                let failed = charges
+                    .iter()
+                    .rev()
+                    .filter_map(|c| take_back(store, c, now).err());
+                not_taken_back.extend(failed);
+                break;
+            }
+        }
+    } else {
         for (claim, reading) in claims.iter().zip(&readings) {
             repair(store, claim, reading, now);
         }
-        return admission;
     }
+    Admission::new(verdict, claims, &readings, not_taken_back)
+}
 
-    let mut charged = Vec::with_capacity(claims.len());
-    for (index, (claim, reading)) in claims.iter().zip(readings).enumerate() {
-        // What could not be read has been counted, and the verdict is that it may pass.
-        let Ok(reading) = reading else { continue };
-        let said = match charge(store, claim, reading, now) {
-            Ok((said, charge)) => {
-                charged.extend(charge);
-                said
-            }
-            Err(error) => {
-                admission.count(error);
-                Said::Failed(error)
-            }
-        };
-        if let Some(standing) = admission.standings.get_mut(index) {
-            standing.said = said;
-        }
-        admission.settle(on_error);
-        if admission.verdict != Verdict::Admitted {
-            for charge in charged.iter().rev() {
-                if let Err(error) = take_back(store, charge, now) {
-                    admission.count(error);
-                }
-            }
-            break;
-        }
+/// What one limit alone would make of the request.
+fn alone(claim: &Claim, reading: &Reading, on_error: StoreErrorRule) -> Verdict {
+    match reading {
+        _ if claim.shadow => Verdict::Admitted,
+        Ok(read) => match read.check {
+            Check::Now { .. } => Verdict::Admitted,
+            Check::Later { .. } => Verdict::Refused,
+            Check::Never => Verdict::Never,
+        },
+        Err(_) => match on_error {
+            StoreErrorRule::Reject => Verdict::Unavailable,
+            StoreErrorRule::Pass => Verdict::Admitted,
+        },
     }
-    admission
 }
 
 impl Admission {
-    /// Writes down what a limit said when it was first asked.
-    fn note(&mut self, claim: &Claim, reading: &Result<Reading, StoreError>) {
-        let said = match reading {
-            Ok(reading) => {
-                if reading.bucket.place == Place::Overflow {
-                    self.overflows = self.overflows.saturating_add(1);
-                }
-                Said::from(reading.check)
-            }
-            Err(error) => {
-                self.count(*error);
-                Said::Failed(*error)
-            }
-        };
-        self.standings.push(Standing {
+    fn new(
+        verdict: Verdict,
+        claims: &[Claim],
+        readings: &[Reading],
+        not_taken_back: Vec<StoreError>,
+    ) -> Self {
+        let standing = |(claim, reading): (&Claim, &Reading)| Standing {
             limit: claim.limit,
             quota: claim.quota,
             shadow: claim.shadow,
-            said,
-        });
-    }
-
-    fn count(&mut self, error: StoreError) {
-        match error {
-            StoreError::Contended => self.contended = self.contended.saturating_add(1),
-            StoreError::Unavailable | StoreError::Malformed => {
-                self.store_errors = self.store_errors.saturating_add(1);
-            }
-        }
-    }
-
-    /// Draws the verdict from what the limits said. A cost that can never be admitted goes before a wait,
-    /// and a wait before a failure, because they are true whatever the failed limit would have said.
-    fn settle(&mut self, on_error: StoreErrorRule) {
-        let rank = |standing: &Standing| match standing.said {
-            _ if standing.shadow => Verdict::Admitted,
-            Said::Room(_) => Verdict::Admitted,
-            Said::Wait { .. } => Verdict::Refused,
-            Said::Never => Verdict::Never,
-            Said::Failed(_) => match on_error {
-                StoreErrorRule::Reject => Verdict::Unavailable,
-                StoreErrorRule::Pass => Verdict::Admitted,
-            },
+            said: said(reading, verdict == Verdict::Admitted),
         };
-        let said = |verdict| self.standings.iter().any(|s| rank(s) == verdict);
-        self.verdict = [Verdict::Never, Verdict::Refused, Verdict::Unavailable]
-            .into_iter()
-            .find(|verdict| said(*verdict))
-            .unwrap_or(Verdict::Admitted);
+        let overflow = |reading: &&Reading| matches!(reading, Ok(read) if read.bucket.place == Place::Overflow);
+        let failed = readings.iter().filter_map(|reading| reading.as_ref().err());
+        let (contended, store_errors): (Vec<&StoreError>, Vec<&StoreError>) = failed
+            .chain(&not_taken_back)
+            .partition(|error: &&StoreError| **error == StoreError::Contended);
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Self {
+            verdict,
+            standings: claims.iter().zip(readings).map(standing).collect(),
+            overflows: count(readings.iter().filter(overflow).count()),
+            store_errors: count(store_errors.len()),
+            contended: count(contended.len()),
+        }
     }
 }
 
-impl From<Check> for Said {
-    fn from(check: Check) -> Self {
-        match check {
-            Check::Now { level, .. } => Self::Room(level),
-            Check::Later { wait, level, .. } => Self::Wait { wait, level },
-            Check::Never => Self::Never,
-        }
+/// What a limit said, told to a request that was `admitted` or not.
+fn said(reading: &Reading, admitted: bool) -> Said {
+    match reading {
+        Ok(read) => match read.check {
+            Check::Now { after, .. } if admitted => Said::Room(after),
+            Check::Now { before, .. } => Said::Room(before),
+            Check::Later { wait, level, .. } => Said::Wait { wait, level },
+            Check::Never => Said::Never,
+        },
+        Err(error) => Said::Failed(*error),
     }
 }
 
@@ -241,13 +216,13 @@ impl Claim {
 }
 
 /// Reads a bucket and asks it.
-fn read<S: Store>(store: &mut S, claim: &Claim, now: u64) -> Result<Reading, StoreError> {
+fn read<S: Store>(store: &mut S, claim: &Claim, now: u64) -> Reading {
     let (bytes, version) = store.read(claim.slot())?;
     let bucket = Set::read(&bytes)
         .map_err(|_| StoreError::Malformed)?
         .find(&claim.key, now);
     let check = gcra::check(bucket.state, now, claim.quota, claim.ceiling, claim.cost);
-    Ok(Reading {
+    Ok(Read {
         bytes,
         version,
         bucket,
@@ -259,47 +234,51 @@ fn read<S: Store>(store: &mut S, claim: &Claim, now: u64) -> Result<Reading, Sto
 fn write<S: Store>(
     store: &mut S,
     claim: &Claim,
-    reading: &Reading,
+    read: &Read,
     state: FullAt,
     now: u64,
 ) -> Result<Swap, StoreError> {
-    let bytes = Set::read(&reading.bytes)
+    let bytes = Set::read(&read.bytes)
         .map_err(|_| StoreError::Malformed)?
-        .with(&claim.key, reading.bucket.place, state, now);
-    store.swap(claim.slot(), reading.version, &bytes)
+        .with(&claim.key, read.bucket.place, state, now);
+    store.swap(claim.slot(), read.version, &bytes)
 }
 
-/// Charges a bucket that had room when it was read, asking again as often as others were faster.
+/// Charges a bucket if it has room, reading it again as often as others were faster.
 fn charge<'a, S: Store>(
     store: &mut S,
     claim: &'a Claim,
-    mut reading: Reading,
+    reading: &mut Reading,
     now: u64,
-) -> Result<(Said, Option<Charged<'a>>), StoreError> {
+) -> Option<Charge<'a>> {
     for _ in 0..MAX_SWAPS {
-        let Check::Now { charged, .. } = reading.check else {
-            return Ok((Said::from(reading.check), None));
+        let Ok(read) = reading else { return None };
+        let Check::Now { charged, .. } = read.check else {
+            return None;
         };
-        if write(store, claim, &reading, charged, now)? == Swap::Done {
-            let charge = Charged {
-                claim,
-                before: reading.bucket.state,
-                after: charged,
-            };
-            return Ok((Said::from(reading.check), Some(charge)));
+        match write(store, claim, read, charged, now) {
+            Ok(Swap::Done) => {
+                return Some(Charge {
+                    claim,
+                    before: read.bucket.state,
+                    after: charged,
+                });
+            }
+            Ok(Swap::Lost) => *reading = self::read(store, claim, now),
+            Err(error) => *reading = Err(error),
         }
-        reading = read(store, claim, now)?;
     }
-    Err(StoreError::Contended)
+    *reading = Err(StoreError::Contended);
+    None
 }
 
 /// Takes a charge back.
-fn take_back<S: Store>(store: &mut S, charge: &Charged<'_>, now: u64) -> Result<(), StoreError> {
+fn take_back<S: Store>(store: &mut S, charge: &Charge<'_>, now: u64) -> Result<(), StoreError> {
     for _ in 0..MAX_SWAPS {
-        let reading = read(store, charge.claim, now)?;
-        let bucket = reading.bucket;
-        let state = gcra::refund(bucket.state, charge.before, charge.after, now);
-        if state == bucket.state || write(store, charge.claim, &reading, state, now)? == Swap::Done
+        let read = read(store, charge.claim, now)?;
+        let state = gcra::refund(read.bucket.state, charge.before, charge.after, now);
+        if state == read.bucket.state
+            || write(store, charge.claim, &read, state, now)? == Swap::Done
         {
             return Ok(());
         }
@@ -308,14 +287,14 @@ fn take_back<S: Store>(store: &mut S, charge: &Charged<'_>, now: u64) -> Result<
 }
 
 /// Stores the possible state in place of an impossible one. Where that fails, whoever comes next repairs.
-fn repair<S: Store>(store: &mut S, claim: &Claim, reading: &Result<Reading, StoreError>, now: u64) {
-    if let Ok(reading) = reading
+fn repair<S: Store>(store: &mut S, claim: &Claim, reading: &Reading, now: u64) {
+    if let Ok(read) = reading
         && let Check::Later {
             repaired: Some(state),
             ..
-        } = reading.check
+        } = read.check
     {
         // Lost or failed, the bucket is as it was: no charge hangs on it.
-        let _ = write(store, claim, reading, state, now);
+        let _ = write(store, claim, read, state, now);
     }
 }

@@ -36,8 +36,10 @@ pub enum Check {
     Now {
         /// The state after the request.
         charged: FullAt,
-        /// What is left after the request.
-        level: Level,
+        /// What is there before the request.
+        before: Level,
+        /// What is left after it.
+        after: Level,
     },
     /// It has no room yet.
     Later {
@@ -91,7 +93,8 @@ pub fn check(state: FullAt, now: u64, quota: Quota, ceiling: u64, cost: u64) -> 
     if needed <= quota.capacity() {
         Check::Now {
             charged: FullAt(now.saturating_add(needed)),
-            level: Level::lacking(needed, quota),
+            before: Level::lacking(missing, quota),
+            after: Level::lacking(needed, quota),
         }
     } else {
         Check::Later {

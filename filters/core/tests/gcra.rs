@@ -85,8 +85,8 @@ proptest! {
             now += gap;
             let said = ask(&mut state, now, quota, cost);
             prop_assert_eq!(matches!(said, Check::Now { .. }), model.ask(now, cost));
-            if let Check::Now { level, .. } = said {
-                prop_assert_eq!(level.units, model.credit / quota.interval());
+            if let Check::Now { after, .. } = said {
+                prop_assert_eq!(after.units, model.credit / quota.interval());
             }
         }
     }

@@ -53,10 +53,23 @@ fn policy(rate: &str) -> Policy {
     Policy::parse(document.as_bytes()).unwrap()
 }
 
-fn ask<'p>(policy: &'p Policy, store: &mut Counted, memory: &mut All, path: &str, account: &str, now: u64) -> Decision<'p> {
+fn ask<'p>(
+    policy: &'p Policy,
+    store: &mut Counted,
+    memory: &mut All,
+    path: &str,
+    account: &str,
+    now: u64,
+) -> Decision<'p> {
     let facts = CaseFacts::default();
     let headers: &[(&[u8], &[u8])] = &[(b"x-account", account.as_bytes())];
-    let request = Request { method: b"GET", path: path.as_bytes(), authority: b"", headers, facts: &facts };
+    let request = Request {
+        method: b"GET",
+        path: path.as_bytes(),
+        authority: b"",
+        headers,
+        facts: &facts,
+    };
     decide(policy, &request, store, memory, now)
 }
 
@@ -72,9 +85,15 @@ fn a_flood_is_refused_without_asking_the_store_and_told_the_right_wait() {
     let policy = policy("12/min");
     let (mut store, mut memory) = (Counted::default(), All::default());
     for _ in 0..2 {
-        assert_eq!(wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)), 0);
+        assert_eq!(
+            wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)),
+            0
+        );
     }
-    assert_eq!(wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)), 5 * SECOND);
+    assert_eq!(
+        wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)),
+        5 * SECOND
+    );
     let asked = store.1;
     for later in [0, 1, SECOND / 2, SECOND - 1] {
         let decision = ask(&policy, &mut store, &mut memory, "/", "a", NOW + later);
@@ -83,8 +102,18 @@ fn a_flood_is_refused_without_asking_the_store_and_told_the_right_wait() {
     }
     assert_eq!(store.1, asked);
     // After a second it asks again.
-    let decision = ask(&policy, &mut store, &mut memory, "/", "a", NOW + MAX_REMEMBERED);
-    assert_eq!((wait(&decision), decision.counts.remembered), (4 * SECOND, false));
+    let decision = ask(
+        &policy,
+        &mut store,
+        &mut memory,
+        "/",
+        "a",
+        NOW + MAX_REMEMBERED,
+    );
+    assert_eq!(
+        (wait(&decision), decision.counts.remembered),
+        (4 * SECOND, false)
+    );
 }
 
 #[test]
@@ -94,8 +123,28 @@ fn what_is_remembered_ends_when_the_wait_does() {
     for _ in 0..3 {
         ask(&policy, &mut store, &mut memory, "/", "a", NOW);
     }
-    assert_eq!(wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW + SECOND / 10 - 1)), 1);
-    assert_eq!(wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW + SECOND / 10)), 0);
+    assert_eq!(
+        wait(&ask(
+            &policy,
+            &mut store,
+            &mut memory,
+            "/",
+            "a",
+            NOW + SECOND / 10 - 1
+        )),
+        1
+    );
+    assert_eq!(
+        wait(&ask(
+            &policy,
+            &mut store,
+            &mut memory,
+            "/",
+            "a",
+            NOW + SECOND / 10
+        )),
+        0
+    );
 }
 
 #[test]
@@ -104,8 +153,19 @@ fn another_caller_another_cost_and_a_clock_set_back_are_not_the_same_refusal() {
     let (mut store, mut memory) = (Counted::default(), All::default());
     ask(&policy, &mut store, &mut memory, "/", "a", NOW);
     assert!(wait(&ask(&policy, &mut store, &mut memory, "/two", "a", NOW)) > 0);
-    assert_eq!(wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)), 0, "one unit is left");
-    assert_eq!(wait(&ask(&policy, &mut store, &mut memory, "/two", "b", NOW)), 0);
+    assert_eq!(
+        wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)),
+        0,
+        "one unit is left"
+    );
+    assert_eq!(
+        wait(&ask(&policy, &mut store, &mut memory, "/two", "b", NOW)),
+        0
+    );
     assert!(wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)) > 0);
-    assert!(!ask(&policy, &mut store, &mut memory, "/", "a", NOW - 1).counts.remembered);
+    assert!(
+        !ask(&policy, &mut store, &mut memory, "/", "a", NOW - 1)
+            .counts
+            .remembered
+    );
 }
