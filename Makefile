@@ -8,7 +8,8 @@ MAKEFLAGS += --no-print-directory
 # Envoys: the one that is run by default, the oldest that is supported, and those between.
 ENVOY ?= 1.40.0
 ENVOY_OLDEST := 1.36.4
-ENVOY_BETWEEN := 1.37.0 1.38.3 1.39.3
+# The wheel of 1.38.3 was built without V8, so its place is taken by the release before.
+ENVOY_BETWEEN := 1.37.0 1.38.2 1.39.3
 
 CARGO := cargo
 WASM_TARGET := wasm32-wasip1
@@ -25,19 +26,25 @@ endef
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+.PHONY: need need-demo
+need: ## Name what this machine lacks
+	@scripts/need
+
+# Before the build, which takes minutes.
+need-demo:
+	@scripts/need cargo wasm envoy
+
 .PHONY: demo run
-demo: build ## Show the module at work in a real Envoy
-	@scripts/need envoy
+demo: need-demo build ## Show the module at work in a real Envoy
 	@$(CARGO) run -q -p tidegate-e2e --bin demo
 
-run: build ## The same, and keep it up until ctrl-c
-	@scripts/need envoy
+run: need-demo build ## The same, and keep it up until ctrl-c
 	@$(CARGO) run -q -p tidegate-e2e --bin demo -- --keep
 
 .PHONY: build build-test
 build: ## Build dist/tidegate.wasm
 	@scripts/need cargo wasm
-	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge
+	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge --target-dir target
 	@scripts/install-module target tidegate
 
 build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
@@ -46,7 +53,7 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/install-module target/test-switches tidegate-test
 
 .PHONY: test test-core test-wasm test-e2e test-matrix
-test: lint test-core test-wasm build build-test ## Run every test: lint, core, wasm, and end to end on the newest and oldest Envoy
+test: need lint test-core test-wasm build build-test ## Run every test: lint, core, wasm, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
