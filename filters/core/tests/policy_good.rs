@@ -267,3 +267,54 @@ fn a_mistake_is_not_told_a_second_time_by_what_follows_from_it() {
         ]
     );
 }
+
+fn reference() -> String {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md");
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn the_examples_of_the_reference_are_enforced() {
+    let reference = reference();
+    let examples: Vec<&str> = reference
+        .split("```json\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        assert!(
+            Policy::parse(example.as_bytes()).is_ok(),
+            "{:?}",
+            refused(example)
+        );
+    }
+}
+
+#[test]
+fn the_reference_has_every_key_of_the_schema() {
+    fn keys(schema: &serde_json::Value, all: &mut Vec<String>) {
+        if let Some(properties) = schema.get("properties").and_then(|value| value.as_object()) {
+            all.extend(properties.keys().cloned());
+        }
+        let children = schema
+            .as_object()
+            .map(|members| members.values().collect::<Vec<_>>());
+        for child in children.unwrap_or_default() {
+            keys(child, all);
+        }
+    }
+    let mut all = Vec::new();
+    keys(&tidegate_core::policy::schema(), &mut all);
+    assert!(all.len() > 50);
+    let reference = reference();
+    let forms = |key: &str| {
+        [
+            format!("`{key}`"),
+            format!(".{key}`"),
+            format!("\"{key}\":"),
+        ]
+    };
+    all.retain(|key| !forms(key).iter().any(|form| reference.contains(form)));
+    assert_eq!(all, Vec::<String>::new());
+}

@@ -28,6 +28,7 @@ struct Fault {
 
 impl Faults {
     /// Reports a fault.
+    #[inline(never)]
     pub(crate) fn add(&mut self, at: ValuePointerRef<'_>, message: impl Into<String>) {
         self.push(Fault {
             at: at.into(),
@@ -94,70 +95,84 @@ impl Faults {
         mistakes
     }
 
+    #[inline(never)]
     fn push(&mut self, fault: Fault) {
         if !self.full() {
             self.0.push(fault);
         }
     }
-
-    fn flow(self) -> ControlFlow<Self, Self> {
-        if self.full() {
-            ControlFlow::Break(self)
-        } else {
-            ControlFlow::Continue(self)
-        }
-    }
 }
 
+// Both are called for each key of each object. That they always go on is in plain sight of the optimizer, and what
+// they do is out of line: else this is a third of the module.
 impl MergeWithError<Faults> for Faults {
+    #[inline(always)]
     fn merge(
         self_: Option<Self>,
         other: Faults,
         _: ValuePointerRef<'_>,
     ) -> ControlFlow<Self, Self> {
-        let mut faults = self_.unwrap_or_default();
-        faults.append(other);
-        faults.flow()
+        ControlFlow::Continue(merged(self_, other))
     }
 }
 
 impl DeserializeError for Faults {
+    #[inline(always)]
     fn error<V: IntoValue>(
         self_: Option<Self>,
         error: ErrorKind<'_, V>,
         at: ValuePointerRef<'_>,
     ) -> ControlFlow<Self, Self> {
-        let mut faults = self_.unwrap_or_default();
-        match error {
-            ErrorKind::IncorrectValueKind { actual, accepted } => {
-                let (kinds, found) = (kinds(accepted, actual.kind()), found(&actual));
-                faults.add(at, format!("expected {kinds}, found {found}"));
-            }
-            ErrorKind::MissingField { field } => faults.add(at, format!("missing key `{field}`")),
-            ErrorKind::UnknownKey { key, accepted } => {
-                let hint = match nearest(key, accepted) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("write {}", any_of(accepted)),
-                };
-                let mut at = Pointer::from(at);
-                at.0.push(Step::Key(key.to_owned()));
-                faults.push(Fault {
-                    at,
-                    message: format!("unknown key `{}`; {hint}", shown(key)),
-                    unknown_key: true,
-                });
-            }
-            ErrorKind::UnknownValue { value, accepted } => {
-                let (value, words) = (shown(value), any_of(accepted));
-                faults.add(at, format!("`{value}` is not known here; write {words}"));
-            }
-            ErrorKind::BadSequenceLen { expected, .. } => {
-                faults.add(at, format!("expected a list of {expected}"));
-            }
-            ErrorKind::Unexpected { msg } => faults.add(at, msg),
-        }
-        faults.flow()
+        ControlFlow::Continue(reported(self_, error, at))
     }
+}
+
+#[inline(never)]
+fn merged(faults: Option<Faults>, other: Faults) -> Faults {
+    let mut faults = faults.unwrap_or_default();
+    faults.append(other);
+    faults
+}
+
+#[inline(never)]
+fn reported<V: IntoValue>(
+    faults: Option<Faults>,
+    error: ErrorKind<'_, V>,
+    at: ValuePointerRef<'_>,
+) -> Faults {
+    let mut faults = faults.unwrap_or_default();
+    if faults.full() {
+        return faults;
+    }
+    match error {
+        ErrorKind::IncorrectValueKind { actual, accepted } => {
+            let (kinds, found) = (kinds(accepted, actual.kind()), found(&actual));
+            faults.add(at, format!("expected {kinds}, found {found}"));
+        }
+        ErrorKind::MissingField { field } => faults.add(at, format!("missing key `{field}`")),
+        ErrorKind::UnknownKey { key, accepted } => {
+            let hint = match nearest(key, accepted) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("write {}", any_of(accepted)),
+            };
+            let mut at = Pointer::from(at);
+            at.0.push(Step::Key(key.to_owned()));
+            faults.push(Fault {
+                at,
+                message: format!("unknown key `{}`; {hint}", shown(key)),
+                unknown_key: true,
+            });
+        }
+        ErrorKind::UnknownValue { value, accepted } => {
+            let (value, words) = (shown(value), any_of(accepted));
+            faults.add(at, format!("`{value}` is not known here; write {words}"));
+        }
+        ErrorKind::BadSequenceLen { expected, .. } => {
+            faults.add(at, format!("expected a list of {expected}"));
+        }
+        ErrorKind::Unexpected { msg } => faults.add(at, msg),
+    }
+    faults
 }
 
 /// What is accepted, in words; whoever wrote another number learns the bounds.
@@ -189,7 +204,8 @@ fn found<V: IntoValue>(actual: &Value<V>) -> String {
         Value::Boolean(value) => format!("`{value}`"),
         Value::Integer(value) => format!("the number `{value}`"),
         Value::NegativeInteger(value) => format!("the number `{value}`"),
-        Value::Float(value) => format!("the number `{value}`"),
+        // The number itself would bring the formatting of floats, 20 KB, into the module.
+        Value::Float(_) => "a number with a fraction, an exponent or too many digits".to_owned(),
         Value::String(value) => format!("the text `{}`", shown(value)),
         Value::Sequence(_) => "a list".to_owned(),
         Value::Map(_) => "an object".to_owned(),

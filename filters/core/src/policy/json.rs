@@ -1,16 +1,11 @@
 //! JSON text as a tree that keeps the order in which it was written, and keys that stand there twice.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use deserr::{IntoValue, Map, Value, ValueKind, ValuePointerRef};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::faults::Faults;
 use super::pointer::{Pointer, Step};
-
-/// The largest document: 1 MiB. Envoy hands it to every worker.
-pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,28 +25,6 @@ pub(crate) enum Json {
 /// The members of an object, in the order written.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Members(pub(crate) Vec<(String, Json)>);
-
-struct JsonVisitor;
-
-/// Reads `text`; what is not JSON, or too large, is the only mistake then.
-pub(crate) fn read(text: &[u8], faults: &mut Faults) -> Option<Json> {
-    let root = ValuePointerRef::Origin;
-    if text.len() > MAX_DOCUMENT_BYTES {
-        let size = text.len();
-        faults.add(
-            root,
-            format!("the document has {size} bytes; at most {MAX_DOCUMENT_BYTES} are read"),
-        );
-        return None;
-    }
-    match serde_json::from_slice(text) {
-        Ok(json) => Some(json),
-        Err(error) => {
-            faults.add(root, format!("not JSON: {error}"));
-            None
-        }
-    }
-}
 
 /// Reports what no part of a document may hold: a key that stands there twice (the first one stays), and `null`.
 pub(crate) fn audit(json: &mut Json, at: ValuePointerRef<'_>, faults: &mut Faults) {
@@ -144,6 +117,8 @@ impl IntoValue for Json {
         }
     }
 
+    // Called once for each key of each object: kept out of line, as the module's size counts.
+    #[inline(never)]
     fn into_value(self) -> Value<Self> {
         match self {
             Json::Gone | Json::Null => Value::Null,
@@ -174,63 +149,5 @@ impl Map for Members {
     fn into_iter(mut self) -> Self::Iter {
         self.0.retain(|(_, value)| *value != Json::Gone);
         self.0.into_iter()
-    }
-}
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor)
-    }
-}
-
-impl<'de> Visitor<'de> for JsonVisitor {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Bool(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Whole(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(u64::try_from(value).map_or(Json::Negative(value), Json::Whole))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        Ok(Json::Float(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(Json::Text(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Json, E> {
-        Ok(Json::Text(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = list.next_element()? {
-            items.push(item);
-        }
-        Ok(Json::List(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Json, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = object.next_entry()? {
-            members.push(member);
-        }
-        Ok(Json::Object(Members(members)))
     }
 }

@@ -10,14 +10,15 @@ mod nearest;
 mod not_enforced;
 mod parse;
 mod pointer;
+mod read;
 #[cfg(feature = "schema")]
 mod schema;
 
 use std::collections::BTreeMap;
 
-pub use self::json::MAX_DOCUMENT_BYTES;
 pub use self::mistake::Mistake;
 pub use self::parse::Checked;
+pub use self::read::MAX_DOCUMENT_BYTES;
 #[cfg(feature = "schema")]
 pub use self::schema::schema;
 use crate::quota::Quota;

@@ -9,6 +9,7 @@ use super::faults::Faults;
 use super::json::{self, Json};
 use super::mistake::Mistake;
 use super::not_enforced::not_enforced;
+use super::read::read;
 
 /// What a document means, whether or not this version enforces all of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +91,7 @@ impl Policy {
 fn examine(text: &[u8]) -> Examined {
     let mut faults = Faults::default();
     let mut examined = Examined {
-        json: json::read(text, &mut faults),
+        json: read(text, &mut faults),
         policy: None,
         faults,
         not_enforced: Faults::default(),

@@ -1,5 +1,6 @@
 //! How a document becomes a [`Policy`]. Every fault is reported and the rest is looked at all the same.
 
+mod address;
 mod cache;
 mod cost;
 mod dedupe;
