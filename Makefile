@@ -95,8 +95,7 @@ bench: build ## Compare CPU per request of Envoys with and without the module
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew
 	@scripts/need cargo
-	$(CARGO) run -q -p tidegate-core --features schema --example schema > policies/schema.json.next
-	mv policies/schema.json.next policies/schema.json
+	UPDATE_SCHEMA=1 $(CARGO) test -q -p tidegate-core --test policy_schema
 
 clean: ## Remove what was built or brought
 	rm -rf target dist .envoy

@@ -54,8 +54,8 @@ fn path_matches(pattern: &PathPattern, path: &[u8]) -> bool {
     }
 }
 
-/// The path as an origin is likely to read it: percent-encoded unreserved characters decoded, empty and dot
-/// segments resolved (RFC 3986, section 6.2.2). Used for matching alone: `/v1//charges` and `/v1/%63harges`
+/// The path as an origin is likely to read it: percent-encoded unreserved characters decoded, the digits of
+/// the others in upper case, empty and dot segments resolved (RFC 3986, section 6.2.2). Used for matching alone: `/v1//charges` and `/v1/%63harges`
 /// must not slip past the route for `/v1/charges`. What the origin gets is not changed here.
 fn canonical(path: &[u8]) -> Cow<'_, [u8]> {
     let odd = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
@@ -87,6 +87,7 @@ fn canonical(path: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(canonical)
 }
 
+/// Decodes what could stand for itself (RFC 3986, section 2.3).
 fn decode_unreserved(path: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(path.len());
     let mut rest = path;
@@ -97,9 +98,14 @@ fn decode_unreserved(path: &[u8]) -> Vec<u8> {
             && let Some(value) = core::str::from_utf8(digits)
                 .ok()
                 .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-            && (value.is_ascii_alphanumeric() || b"-._~".contains(&value))
         {
-            decoded.push(value);
+            if value.is_ascii_alphanumeric() || b"-._~".contains(&value) {
+                decoded.push(value);
+            } else {
+                // Two spellings of one character: the one in upper case is written (section 6.2.2.1).
+                decoded.push(b'%');
+                decoded.extend(digits.iter().map(u8::to_ascii_uppercase));
+            }
             rest = after;
         } else {
             decoded.push(*byte);
@@ -146,6 +152,7 @@ mod tests {
         ] {
             assert_eq!(canon(path), path, "{path}");
         }
+        assert_eq!(canon("/v1/a%2fb"), "/v1/a%2Fb");
         assert_eq!(canon("/v1/charges//"), "/v1/charges/");
         assert_eq!(canon("/v1/charges/."), "/v1/charges/");
         assert_eq!(canon("/v1/charges/x/.."), "/v1/charges/");
