@@ -1,0 +1,48 @@
+//! What the documents say, held to the code.
+
+use tidegate_core::policy::Policy;
+use tidegate_core::table::{MAX_SET_LEN, WAYS, sets};
+
+fn document(path: &str) -> String {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(path)).unwrap()
+}
+
+#[test]
+fn the_policy_on_the_first_screen_is_one() {
+    let readme = document("README.md");
+    let (_, rest) = readme.split_once("```json\n").unwrap();
+    let (policy, _) = rest.split_once("```").unwrap();
+    let policy = Policy::parse(policy.as_bytes()).unwrap();
+    assert_eq!(policy.name, "first-limit");
+}
+
+#[test]
+fn the_size_of_the_tables_is_as_written() {
+    let operations = document("docs/operations.md");
+    assert!(operations.contains(&format!(
+        "`max_keys / {WAYS}` sets of at most {MAX_SET_LEN} bytes"
+    )));
+    // Name, value and what Envoy keeps for each entry: about 2.4 MB for the default.
+    let (name, kept) = (64, 125);
+    let bytes = usize::try_from(sets(65_536)).unwrap() * (MAX_SET_LEN + name + kept);
+    assert!((2_300_000..2_500_000).contains(&bytes), "{bytes}");
+    assert!(operations.contains("about 2.4 MB"));
+}
+
+#[test]
+fn every_problem_type_is_documented() {
+    let answers = document("docs/answers.md");
+    for kind in [
+        "cost-exceeds-burst",
+        "cost-invalid",
+        "identity-ambiguous",
+        "identity-required",
+        "reserved-name",
+    ] {
+        assert!(
+            answers.contains(&format!("`urn:tidegate:problem:{kind}`")),
+            "{kind}"
+        );
+    }
+}
