@@ -47,20 +47,26 @@ pub struct Standing {
     pub shadow: bool,
     /// What it said.
     pub said: Said,
+    /// The state of the bucket: after the request if that was admitted, else without it.
+    pub state: FullAt,
+    /// When it was asked.
+    pub at: u64,
+}
+
+impl Standing {
+    /// How full the bucket was when it was asked, the request charged or not.
+    pub fn level(&self) -> Level {
+        Level::of(self.state, self.at, self.quota)
+    }
 }
 
 /// What a limit said to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// It has room: the level is what is left, after the request if it was admitted.
-    Room(Level),
-    /// It refuses until `wait` nanoseconds have passed.
-    Wait {
-        /// At least 1.
-        wait: u64,
-        /// What is there, too little for this request.
-        level: Level,
-    },
+    /// It has room.
+    Room,
+    /// It refuses until so many nanoseconds have passed: at least 1.
+    Wait(u64),
     /// The cost is above the burst.
     Never,
     /// It could not be asked.
@@ -145,7 +151,7 @@ pub fn admit<S: Store>(
             repair(store, claim, reading, now);
         }
     }
-    Admission::new(verdict, claims, &readings, not_taken_back)
+    Admission::new(verdict, claims, &readings, &not_taken_back, now)
 }
 
 /// What one limit alone would make of the request.
@@ -169,40 +175,56 @@ impl Admission {
         verdict: Verdict,
         claims: &[Claim],
         readings: &[Reading],
-        not_taken_back: Vec<StoreError>,
+        not_taken_back: &[StoreError],
+        now: u64,
     ) -> Self {
-        let standing = |(claim, reading): (&Claim, &Reading)| Standing {
-            limit: claim.limit,
-            quota: claim.quota,
-            shadow: claim.shadow,
-            said: said(reading, verdict == Verdict::Admitted),
-        };
-        let overflow = |reading: &&Reading| matches!(reading, Ok(read) if read.bucket.place == Place::Overflow);
-        let failed = readings.iter().filter_map(|reading| reading.as_ref().err());
-        let (contended, store_errors): (Vec<&StoreError>, Vec<&StoreError>) = failed
-            .chain(&not_taken_back)
-            .partition(|error: &&StoreError| **error == StoreError::Contended);
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Self {
+        let mut admission = Self {
             verdict,
-            standings: claims.iter().zip(readings).map(standing).collect(),
-            overflows: count(readings.iter().filter(overflow).count()),
-            store_errors: count(store_errors.len()),
-            contended: count(contended.len()),
+            standings: Vec::with_capacity(claims.len()),
+            overflows: 0,
+            store_errors: 0,
+            contended: 0,
+        };
+        for error in not_taken_back {
+            admission.count(*error);
         }
+        for (claim, reading) in claims.iter().zip(readings) {
+            let (said, state) = match reading {
+                Ok(read) => {
+                    let overflow = u32::from(read.bucket.place == Place::Overflow);
+                    admission.overflows = admission.overflows.saturating_add(overflow);
+                    match read.check {
+                        Check::Now { charged } if verdict == Verdict::Admitted => {
+                            (Said::Room, charged)
+                        }
+                        Check::Now { .. } => (Said::Room, read.bucket.state),
+                        Check::Later { wait, .. } => (Said::Wait(wait), read.bucket.state),
+                        Check::Never => (Said::Never, read.bucket.state),
+                    }
+                }
+                Err(error) => {
+                    admission.count(*error);
+                    (Said::Failed(*error), FullAt::ALWAYS)
+                }
+            };
+            admission.standings.push(Standing {
+                limit: claim.limit,
+                quota: claim.quota,
+                shadow: claim.shadow,
+                said,
+                state,
+                at: now,
+            });
+        }
+        admission
     }
-}
 
-/// What a limit said, told to a request that was `admitted` or not.
-fn said(reading: &Reading, admitted: bool) -> Said {
-    match reading {
-        Ok(read) => match read.check {
-            Check::Now { after, .. } if admitted => Said::Room(after),
-            Check::Now { before, .. } => Said::Room(before),
-            Check::Later { wait, level, .. } => Said::Wait { wait, level },
-            Check::Never => Said::Never,
-        },
-        Err(error) => Said::Failed(*error),
+    fn count(&mut self, error: StoreError) {
+        let counter = match error {
+            StoreError::Contended => &mut self.contended,
+            StoreError::Unavailable | StoreError::Malformed => &mut self.store_errors,
+        };
+        *counter = counter.saturating_add(1);
     }
 }
 
@@ -253,7 +275,7 @@ fn charge<'a, S: Store>(
 ) -> Option<Charge<'a>> {
     for _ in 0..MAX_SWAPS {
         let Ok(read) = reading else { return None };
-        let Check::Now { charged, .. } = read.check else {
+        let Check::Now { charged } = read.check else {
             return None;
         };
         match write(store, claim, read, charged, now) {

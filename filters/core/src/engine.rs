@@ -2,9 +2,9 @@
 
 use crate::admission::{self, Admission, Claim, Said, Standing, Verdict};
 use crate::denial::Denial;
+use crate::dimensions::Dimensions;
 use crate::identity::Identity;
-use crate::key::{Key, Parts, Secret};
-use crate::limit;
+use crate::key::{Key, Secret};
 use crate::policy::{Anonymous, Cost, LimitId, Mode, Policy, Route};
 use crate::quota::{MAX_INTEGER, NANOS_PER_SEC};
 use crate::request::Request;
@@ -61,7 +61,7 @@ impl<'p> Decision<'p> {
         if !matches!(self.denial, Some(Denial::QuotaExceeded { .. })) {
             return None;
         }
-        let refuses = |s: &&Standing| !s.shadow && matches!(s.said, Said::Wait { .. });
+        let refuses = |s: &&Standing| !s.shadow && matches!(s.said, Said::Wait(_));
         self.standings.iter().find(refuses).map(|s| s.limit)
     }
 
@@ -153,31 +153,22 @@ fn claims(
         .always
         .iter()
         .chain(route.iter().flat_map(|route| &route.limits));
-    let mut parts = Parts::new();
-    let mut claims = Vec::with_capacity(policy.always.len());
+    let mut dimensions = Dimensions::new(secret, &identity, request, route);
+    let mut claims = Vec::with_capacity(policy.always.len().saturating_add(4));
     for id in ids {
         let Some(limit) = policy.limits.get(id.0) else {
             continue;
         };
-        if anonymous == Anonymous::Allow
-            && limit::needs_account(limit)
-            && identity.account.is_none()
-        {
+        if anonymous == Anonymous::Allow && limit.needs_account() && identity.account.is_none() {
             continue;
         }
-        let facts = limit::Facts {
-            identity: &identity,
-            request,
-            route,
-        };
-        limit::write_key(limit, &facts, &mut parts)?;
-        let key = secret.key(&parts);
+        let key = dimensions.key(&limit.per, &limit.otherwise)?;
         claims.push(Claim {
             limit: *id,
             key,
             set: key.place(table::sets(limit.max_keys)),
-            quota: limit::quota(limit, &identity),
-            ceiling: limit.ceiling(),
+            quota: limit.quota_of(&identity),
+            ceiling: limit.ceiling,
             cost,
             shadow: limit.shadow,
         });
@@ -215,7 +206,7 @@ fn admit<S: Store, M: Memory>(
     now: u64,
     decision: &mut Decision<'_>,
 ) {
-    let key = memory_key(claims, store.secret());
+    let key = memory_key(claims);
     if let Some(refusal) = memory.get(&key).filter(|r| r.since <= now && now < r.until) {
         decision.standings = aged(&refusal.standings, now.saturating_sub(refusal.since));
         decision.counts.remembered = true;
@@ -274,7 +265,7 @@ fn never(claims: &[Claim], standings: &[Standing]) -> Option<Denial> {
 /// The waits of the limits that refuse.
 fn waits(standings: &[Standing]) -> impl Iterator<Item = u64> {
     standings.iter().filter_map(|standing| match standing.said {
-        Said::Wait { wait, .. } if !standing.shadow => Some(wait),
+        Said::Wait(wait) if !standing.shadow => Some(wait),
         _ => None,
     })
 }
@@ -283,7 +274,7 @@ fn waits(standings: &[Standing]) -> impl Iterator<Item = u64> {
 fn aged(standings: &[Standing], age: u64) -> Vec<Standing> {
     let mut standings = standings.to_vec();
     for standing in &mut standings {
-        if let Said::Wait { wait, .. } = &mut standing.said {
+        if let Said::Wait(wait) = &mut standing.said {
             *wait = wait.saturating_sub(age).max(1);
         }
     }
@@ -291,15 +282,10 @@ fn aged(standings: &[Standing], age: u64) -> Vec<Standing> {
 }
 
 /// One key for all buckets and the cost of a request: the same request again has the same one.
-fn memory_key(claims: &[Claim], secret: Secret) -> Key {
-    let mut parts = Parts::new();
-    for claim in claims {
-        let LimitId(limit) = claim.limit;
-        parts.push(0, &limit.to_le_bytes());
-        parts.push(0, &claim.quota.capacity().to_le_bytes());
-        parts.push(0, &claim.quota.interval().to_le_bytes());
-        parts.push_key(0, &claim.key);
-        parts.push(0, &claim.cost.to_le_bytes());
-    }
-    secret.key(&parts)
+fn memory_key(claims: &[Claim]) -> Key {
+    claims.iter().fold(Key::ZERO, |key, claim| {
+        // The quota is in it for callers that share a bucket and not a plan.
+        let numbers = claim.cost ^ claim.quota.capacity().rotate_left(32);
+        key.and(&claim.key, numbers)
+    })
 }

@@ -36,17 +36,11 @@ pub enum Check {
     Now {
         /// The state after the request.
         charged: FullAt,
-        /// What is there before the request.
-        before: Level,
-        /// What is left after it.
-        after: Level,
     },
     /// It has no room yet.
     Later {
         /// After how many nanoseconds it has: at least 1.
         wait: u64,
-        /// What is there, too little for this request.
-        level: Level,
         /// The state to store instead of an impossible one.
         repaired: Option<FullAt>,
     },
@@ -64,8 +58,9 @@ pub struct Level {
 }
 
 impl Level {
-    /// The level of a bucket that lacks `missing` nanoseconds of being full.
-    fn lacking(missing: u64, quota: Quota) -> Self {
+    /// The level of a bucket at `now`.
+    pub fn of(state: FullAt, now: u64, quota: Quota) -> Self {
+        let missing = state.0.saturating_sub(now);
         let there = quota.capacity().saturating_sub(missing);
         let units = there.checked_div(quota.interval()).unwrap_or(0);
         let next = if missing == 0 {
@@ -93,13 +88,10 @@ pub fn check(state: FullAt, now: u64, quota: Quota, ceiling: u64, cost: u64) -> 
     if needed <= quota.capacity() {
         Check::Now {
             charged: FullAt(now.saturating_add(needed)),
-            before: Level::lacking(missing, quota),
-            after: Level::lacking(needed, quota),
         }
     } else {
         Check::Later {
             wait: needed.saturating_sub(quota.capacity()),
-            level: Level::lacking(missing, quota),
             repaired: (full_at < state.0).then_some(FullAt(full_at)),
         }
     }

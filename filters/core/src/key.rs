@@ -42,6 +42,22 @@ impl Key {
     /// How many bytes a key has.
     pub const LEN: usize = 16;
 
+    /// No key's; what a combination begins with.
+    pub const ZERO: Self = Self([0; 16]);
+
+    /// This key and another and a number, as one key. Not a digest: it is for keys that nobody can choose.
+    #[must_use]
+    pub const fn and(&self, other: &Self, number: u64) -> Self {
+        /// Odd, so that multiplying loses nothing; the bits are those of the golden ratio.
+        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        let (this, other) = (u128::from_le_bytes(self.0), u128::from_le_bytes(other.0));
+        let sum = this
+            .wrapping_add(number as u128)
+            .wrapping_mul(ODD)
+            .wrapping_add(other);
+        Self(sum.wrapping_mul(ODD).to_le_bytes())
+    }
+
     /// The bytes as a table keeps them.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0

@@ -13,6 +13,7 @@ pub mod answer;
 pub mod cases;
 pub mod claims;
 pub mod denial;
+mod dimensions;
 pub mod engine;
 pub mod gcra;
 pub mod identity;

@@ -4,8 +4,6 @@
 //! [`MemoryStore`] is the store of tests and of the command line; the one that Envoy's workers share is in
 //! the module.
 
-use std::collections::HashMap;
-
 use crate::key::Secret;
 use crate::policy::LimitId;
 
@@ -22,7 +20,7 @@ pub struct Slot {
 }
 
 /// Which writing of a value was read; what a store hands out and takes back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Version(pub u32);
 
 /// What became of a swap.
@@ -63,16 +61,29 @@ pub trait Store {
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError>;
 }
 
-/// A store in this process's memory, for one thread.
+/// A store in this process's memory, for one thread. It grows to the size of the tables and no further.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    values: HashMap<Slot, (Vec<u8>, u32)>,
+    /// For each limit its sets, each with the number of its writing.
+    tables: Vec<Vec<(Vec<u8>, Version)>>,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    fn value(&mut self, slot: Slot) -> Option<&mut (Vec<u8>, Version)> {
+        let (limit, set) = (slot.limit.0, usize::try_from(slot.set).ok()?);
+        if self.tables.len() <= limit {
+            self.tables.resize_with(limit.saturating_add(1), Vec::new);
+        }
+        let table = self.tables.get_mut(limit)?;
+        if table.len() <= set {
+            table.resize_with(set.saturating_add(1), Default::default);
+        }
+        table.get_mut(set)
     }
 }
 
@@ -82,22 +93,17 @@ impl Store for MemoryStore {
     }
 
     fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {
-        Ok(self
-            .values
-            .get(&slot)
-            .map_or((Vec::new(), Version(0)), |(bytes, version)| {
-                (bytes.clone(), Version(*version))
-            }))
+        self.value(slot).cloned().ok_or(StoreError::Unavailable)
     }
 
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
-        let (old, current) = self.values.entry(slot).or_default();
-        if *current != version.0 {
+        let (old, current) = self.value(slot).ok_or(StoreError::Unavailable)?;
+        if *current != version {
             return Ok(Swap::Lost);
         }
         old.clear();
         old.extend_from_slice(bytes);
-        *current = current.wrapping_add(1);
+        *current = Version(version.0.wrapping_add(1));
         Ok(Swap::Done)
     }
 }

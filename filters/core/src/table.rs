@@ -118,7 +118,9 @@ impl<'a> Set<'a> {
     /// The set with the bucket of `key` in `state`: the bytes to store. Buckets that are idle at `now` are
     /// left out.
     pub fn with(&self, key: &Key, place: Place, state: FullAt, now: u64) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(MAX_SET_LEN);
+        let kept = self.entries.len().saturating_add(1);
+        let mut bytes =
+            Vec::with_capacity(kept.saturating_mul(ENTRY_LEN).saturating_add(HEADER_LEN));
         let overflow = match place {
             Place::Overflow => state,
             Place::Own | Place::New => self.overflow,

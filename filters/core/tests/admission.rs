@@ -1,4 +1,11 @@
 //! Several limits at once: all are charged or none, also when swaps are lost in between and the store fails.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
 
 use proptest::prelude::*;
 use tidegate_core::admission::{Claim, Said, Verdict, admit};
@@ -175,7 +182,7 @@ fn b7_every_limit_that_refuses_is_named_with_its_own_wait() {
         .standings
         .iter()
         .map(|standing| match standing.said {
-            Said::Wait { wait, .. } => Some(wait / 1_000_000_000),
+            Said::Wait(wait) => Some(wait / 1_000_000_000),
             _ => None,
         })
         .collect();
@@ -195,27 +202,16 @@ fn a_limit_in_shadow_counts_and_never_denies() {
         ..claim(1, 1, 1)
     };
     let claims = [claim(0, 3, 1), shadow];
-    for expected in [Said::Room(level(0)), wait(), wait()] {
+    for refuses in [false, true, true] {
         let admission = admit(&mut store, &claims, StoreErrorRule::Reject, NOW);
         assert_eq!(admission.verdict, Verdict::Admitted);
         assert_eq!(
-            core::mem::discriminant(&admission.standings[1].said),
-            core::mem::discriminant(&expected)
+            matches!(admission.standings[1].said, Said::Wait(_)),
+            refuses
         );
     }
     assert_eq!(taken(&mut store, &claims[0]), 3);
     assert_eq!(taken(&mut store, &shadow), 1);
-}
-
-fn level(units: u64) -> tidegate_core::gcra::Level {
-    tidegate_core::gcra::Level { units, next: 0 }
-}
-
-fn wait() -> Said {
-    Said::Wait {
-        wait: 1,
-        level: level(0),
-    }
 }
 
 #[test]

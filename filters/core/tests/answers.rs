@@ -1,4 +1,11 @@
 //! What a refusal looks like: the B statements of the conformance list, by number.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::fmt::Write as _;
 

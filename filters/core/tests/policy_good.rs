@@ -195,6 +195,7 @@ fn a_policy_with_every_enforced_key_means_what_it_says() {
                 account_overrides: [].into(),
                 shadow: true,
                 max_keys: 65_536,
+                ceiling: quota(90, Period::Minute, 90).capacity(),
             },
             Limit {
                 name: "b-limit".to_owned(),
@@ -214,6 +215,8 @@ fn a_policy_with_every_enforced_key_means_what_it_says() {
                 account_overrides: [(secret, quota(3, Period::Second, 180))].into(),
                 shadow: false,
                 max_keys: 1024,
+                // Three trial units come back in three days: the longest of all.
+                ceiling: quota(1, Period::Day, 3).capacity(),
             },
         ]
     );

@@ -133,5 +133,5 @@ impl Metrics {
 }
 
 fn refuses(standing: &Standing) -> bool {
-    matches!(standing.said, Said::Wait { .. } | Said::Never)
+    matches!(standing.said, Said::Wait(_) | Said::Never)
 }

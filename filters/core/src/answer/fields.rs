@@ -14,7 +14,6 @@ use std::fmt::Write as _;
 use crate::admission::{Said, Standing};
 use crate::answer::retry_after;
 use crate::engine::Decision;
-use crate::gcra::Level;
 use crate::policy::Policy;
 use crate::quota::{MAX_INTEGER, NANOS_PER_SEC};
 
@@ -100,12 +99,12 @@ pub fn fields(policy: &Policy, decision: &Decision<'_>) -> RateLimitFields {
 
 /// `r` and `t` of a limit.
 fn item(standing: &Standing, latest: u64) -> Option<(u64, u64)> {
-    let (level, wait) = match standing.said {
+    let level = standing.level();
+    let wait = match standing.said {
         _ if standing.shadow => return None,
-        Said::Room(level) => (level, level.next),
-        Said::Wait { wait, level } => (level, wait),
+        Said::Room => level.next,
+        Said::Wait(wait) => wait,
         Said::Never | Said::Failed(_) => return None,
     };
-    let Level { units, .. } = level;
-    Some((units, wait.div_ceil(NANOS_PER_SEC).min(latest)))
+    Some((level.units, wait.div_ceil(NANOS_PER_SEC).min(latest)))
 }

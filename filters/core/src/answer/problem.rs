@@ -151,7 +151,7 @@ fn violated<'a>(policy: &'a Policy, decision: &Decision<'_>, denial: &Denial) ->
         .filter(|standing| !standing.shadow)
         .filter_map(|standing| {
             let wait_ms = match standing.said {
-                Said::Wait { wait, .. } if !for_ever => Some(wait.div_ceil(NANOS_PER_MILLI)),
+                Said::Wait(wait) if !for_ever => Some(wait.div_ceil(NANOS_PER_MILLI)),
                 Said::Never if for_ever => None,
                 _ => return None,
             };

@@ -123,11 +123,11 @@ fn remaining(policy: &Policy, decision: &Decision<'_>) -> Option<Vec<(String, u6
         .iter()
         .filter(|s| !s.shadow)
         .filter_map(|standing| {
-            let (Said::Room(level) | Said::Wait { level, .. }) = standing.said else {
+            if !matches!(standing.said, Said::Room | Said::Wait(_)) {
                 return None;
-            };
+            }
             let limit = policy.limits.get(standing.limit.0)?;
-            Some((limit.name.clone(), level.units))
+            Some((limit.name.clone(), standing.level().units))
         });
     Some(left.collect())
 }

@@ -208,6 +208,8 @@ pub struct Limit {
     pub shadow: bool,
     /// How many buckets its table holds: 16 to 1,048,576.
     pub max_keys: u32,
+    /// The largest capacity of all these quotas, in nanoseconds: no bucket owes more.
+    pub ceiling: u64,
 }
 
 /// A route: which requests it takes, and what holds for them.

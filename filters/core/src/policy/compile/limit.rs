@@ -71,16 +71,22 @@ pub(super) fn limit(
     );
     let max_keys = max_keys.unwrap_or(DEFAULT_KEYS);
     let max_keys = number::within(max_keys, 16..=1_048_576, at.push_key("max_keys"), faults);
+    let quota = quota?;
+    let ceiling = [&plans, &tenant_overrides, &account_overrides]
+        .into_iter()
+        .flat_map(BTreeMap::values)
+        .fold(quota.capacity(), |most, quota| most.max(quota.capacity()));
     Some(Limit {
         name: name.to_owned(),
         per,
         otherwise: otherwise?,
-        quota: quota?,
+        quota,
         plans,
         tenant_overrides,
         account_overrides,
         shadow: shadow.unwrap_or(false),
         max_keys: u32::try_from(max_keys?).ok()?,
+        ceiling,
     })
 }
 

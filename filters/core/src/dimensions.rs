@@ -1,0 +1,143 @@
+//! What a request is told apart by: the key of each dimension, made once and used by every limit.
+
+use crate::denial::Denial;
+use crate::identity::{Identity, Part};
+use crate::key::{Key, Parts, Secret};
+use crate::policy::{Dimension, Route};
+use crate::request::Request;
+
+/// The methods that are told apart; all others count as one, because a caller can make up any number.
+const METHODS: [&str; 9] = [
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+];
+
+/// How many dimensions are kept: all but `header:NAME`.
+const KEPT: usize = 7;
+
+/// The dimensions of one request.
+pub(crate) struct Dimensions<'a> {
+    secret: Secret,
+    identity: &'a Identity<'a>,
+    request: &'a Request<'a>,
+    route: Option<&'a Route>,
+    /// What was found so far, by [`tag`].
+    known: [Option<Option<Key>>; KEPT],
+    parts: Parts,
+}
+
+/// The tag of a dimension in keys.
+const fn tag(dimension: &Dimension) -> u8 {
+    match dimension {
+        Dimension::Tenant => 0,
+        Dimension::Account => 1,
+        Dimension::Plan => 2,
+        Dimension::Address => 3,
+        Dimension::Route => 4,
+        Dimension::Method => 5,
+        Dimension::Host => 6,
+        Dimension::Header(_) => 7,
+    }
+}
+
+/// The tag that says that the next part stands in for an absent one.
+const STAND_IN: u8 = 8;
+
+impl<'a> Dimensions<'a> {
+    pub(crate) fn new(
+        secret: Secret,
+        identity: &'a Identity<'a>,
+        request: &'a Request<'a>,
+        route: Option<&'a Route>,
+    ) -> Self {
+        Self {
+            secret,
+            identity,
+            request,
+            route,
+            known: [None; KEPT],
+            parts: Parts::new(),
+        }
+    }
+
+    /// The key of the caller's bucket in a limit by `per`, in which `otherwise` stands in for what is absent.
+    ///
+    /// # Errors
+    /// [`Denial::IdentityRequired`] where a dimension is absent and so is the one that stands in for it;
+    /// [`Denial::IdentityAmbiguous`] where the address is malformed.
+    pub(crate) fn key(&mut self, per: &[Dimension], otherwise: &Dimension) -> Result<Key, Denial> {
+        if let [only] = per
+            && let Some(key) = self.find(only)?
+        {
+            return Ok(key);
+        }
+        let mut parts = Parts::new();
+        for dimension in per {
+            match self.find(dimension)? {
+                Some(key) => parts.push_key(tag(dimension), &key),
+                None => {
+                    parts.push(STAND_IN, &[tag(dimension)]);
+                    let key = self.find(otherwise)?.ok_or(Denial::IdentityRequired)?;
+                    parts.push_key(tag(otherwise), &key);
+                }
+            }
+        }
+        Ok(self.secret.key(&parts))
+    }
+
+    /// The key of a dimension; `None` if it is absent.
+    fn find(&mut self, dimension: &Dimension) -> Result<Option<Key>, Denial> {
+        let place = usize::from(tag(dimension));
+        if let Some(Some(known)) = self.known.get(place) {
+            return Ok(*known);
+        }
+        self.parts.clear();
+        let present = self.write(dimension)?;
+        let key = present.then(|| self.secret.key(&self.parts));
+        if let Some(known) = self.known.get_mut(place) {
+            *known = Some(key);
+        }
+        Ok(key)
+    }
+
+    /// Writes the value of a dimension into the parts; `false` if it is absent.
+    fn write(&mut self, dimension: &Dimension) -> Result<bool, Denial> {
+        let parts = &mut self.parts;
+        let tag = tag(dimension);
+        let mut part = |part: Option<&Part<'_>>| part.inspect(|part| part.push_to(parts)).is_some();
+        Ok(match dimension {
+            Dimension::Tenant => part(self.identity.tenant.as_ref()),
+            Dimension::Account => part(self.identity.account.as_ref()),
+            Dimension::Plan => part(self.identity.plan.as_ref()),
+            Dimension::Address => {
+                let address = self.identity.address().map_err(Denial::IdentityAmbiguous)?;
+                address.inspect(|address| address.push_to(parts)).is_some()
+            }
+            Dimension::Route => {
+                // That no route matched is a fact like another; no route's name is empty.
+                let name = self.route.map_or(&[][..], |route| route.name.as_bytes());
+                parts.push(tag, name);
+                true
+            }
+            Dimension::Method => {
+                let known = METHODS.iter().map(|method| method.as_bytes());
+                let method = { known }.find(|method| *method == self.request.method);
+                parts.push(tag, method.unwrap_or_default());
+                true
+            }
+            Dimension::Host => {
+                let host = self.request.host();
+                parts.push(tag, &host);
+                !host.is_empty()
+            }
+            Dimension::Header(name) => {
+                let lines = self.request.lines(name).map(<[u8]>::trim_ascii);
+                let mut present = false;
+                for line in lines.filter(|line| !line.is_empty()) {
+                    parts.push(tag, line);
+                    present = true;
+                }
+                present
+            }
+        })
+    }
+}
