@@ -15,7 +15,7 @@ use crate::key::Key;
 use crate::policy::{LimitId, StoreErrorRule};
 use crate::quota::Quota;
 use crate::store::{MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
-use crate::table::{Bucket, Place, Set};
+use crate::table::{self, Bucket, Place};
 
 /// One limit that applies to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,19 +105,12 @@ pub struct Admission {
 /// What came of reading a bucket.
 type Reading = Result<Read, StoreError>;
 
-/// A bucket that was read: what is needed to charge it.
+/// A bucket that was read: what is needed to charge it, and to take the charge back.
 struct Read {
     bytes: Vec<u8>,
     version: Version,
     bucket: Bucket,
     check: Check,
-}
-
-/// A charge that was made: what is needed to take it back.
-struct Charge<'a> {
-    claim: &'a Claim,
-    before: FullAt,
-    after: FullAt,
 }
 
 /// Asks all limits of a request and charges all of them or none.
@@ -133,25 +126,32 @@ pub fn admit<S: Store>(
     let mut verdict = verdicts.max().unwrap_or(Verdict::Admitted);
     let mut not_taken_back = Vec::new();
     if verdict == Verdict::Admitted {
-        let mut charges = Vec::with_capacity(claims.len());
-        for (claim, reading) in claims.iter().zip(&mut readings) {
-            charges.extend(charge(store, claim, reading, now));
+        for (index, claim) in claims.iter().enumerate() {
+            let Some((reading, charged)) = split_last(&mut readings, index) else {
+                break;
+            };
+            charge(store, claim, reading, now);
             verdict = alone(claim, reading);
             if verdict != Verdict::Admitted {
-                let failed = charges
-                    .iter()
-                    .rev()
-                    .filter_map(|c| take_back(store, c, now).err());
+                let failed = claims.iter().zip(charged).rev();
+                let failed = failed.filter_map(|(c, r)| take_back(store, c, r, now).err());
                 not_taken_back.extend(failed);
                 break;
             }
         }
     } else {
-        for (claim, reading) in claims.iter().zip(&readings) {
+        for (claim, reading) in claims.iter().zip(&mut readings) {
             repair(store, claim, reading, now);
         }
     }
     Admission::new(verdict, claims, &readings, &not_taken_back, now)
+}
+
+/// The reading of this index, and those before it.
+fn split_last(readings: &mut [Reading], index: usize) -> Option<(&mut Reading, &mut [Reading])> {
+    readings
+        .get_mut(..=index)
+        .and_then(<[Reading]>::split_last_mut)
 }
 
 /// What one limit alone would make of the request.
@@ -240,9 +240,7 @@ impl Claim {
 /// Reads a bucket and asks it.
 fn read<S: Store>(store: &mut S, claim: &Claim, now: u64) -> Reading {
     let (bytes, version) = store.read(claim.slot())?;
-    let bucket = Set::read(&bytes)
-        .map_err(|_| StoreError::Malformed)?
-        .find(&claim.key, now);
+    let bucket = table::find(&bytes, &claim.key, now).map_err(|_| StoreError::Malformed)?;
     let check = gcra::check(bucket.state, now, claim.quota, claim.ceiling, claim.cost);
     Ok(Read {
         bytes,
@@ -252,56 +250,54 @@ fn read<S: Store>(store: &mut S, claim: &Claim, now: u64) -> Reading {
     })
 }
 
-/// Stores a new state for a bucket that was read.
+/// Stores a new state for a bucket that was read. The bytes that were read become those that are written.
 fn write<S: Store>(
     store: &mut S,
     claim: &Claim,
-    read: &Read,
+    read: &mut Read,
     state: FullAt,
     now: u64,
 ) -> Result<Swap, StoreError> {
-    let bytes = Set::read(&read.bytes)
-        .map_err(|_| StoreError::Malformed)?
-        .with(&claim.key, read.bucket.place, state, now);
-    store.swap(claim.slot(), read.version, &bytes)
+    table::put(&mut read.bytes, &claim.key, read.bucket.place, state, now)
+        .map_err(|_| StoreError::Malformed)?;
+    store.swap(claim.slot(), read.version, &read.bytes)
 }
 
 /// Charges a bucket if it has room, reading it again as often as others were faster.
-fn charge<'a, S: Store>(
-    store: &mut S,
-    claim: &'a Claim,
-    reading: &mut Reading,
-    now: u64,
-) -> Option<Charge<'a>> {
+fn charge<S: Store>(store: &mut S, claim: &Claim, reading: &mut Reading, now: u64) {
     for _ in 0..MAX_SWAPS {
-        let Ok(read) = reading else { return None };
+        let Ok(read) = reading else { return };
         let Check::Now { charged } = read.check else {
-            return None;
+            return;
         };
         match write(store, claim, read, charged, now) {
-            Ok(Swap::Done) => {
-                return Some(Charge {
-                    claim,
-                    before: read.bucket.state,
-                    after: charged,
-                });
-            }
+            Ok(Swap::Done) => return,
             Ok(Swap::Lost) => *reading = self::read(store, claim, now),
             Err(error) => *reading = Err(error),
         }
     }
     *reading = Err(StoreError::Contended);
-    None
 }
 
-/// Takes a charge back.
-fn take_back<S: Store>(store: &mut S, charge: &Charge<'_>, now: u64) -> Result<(), StoreError> {
+/// Takes the charge back that followed a reading, if there was one.
+fn take_back<S: Store>(
+    store: &mut S,
+    claim: &Claim,
+    reading: &Reading,
+    now: u64,
+) -> Result<(), StoreError> {
+    let Ok(Read {
+        check: Check::Now { charged },
+        bucket: Bucket { state: before, .. },
+        ..
+    }) = reading
+    else {
+        return Ok(());
+    };
     for _ in 0..MAX_SWAPS {
-        let read = read(store, charge.claim, now)?;
-        let state = gcra::refund(read.bucket.state, charge.before, charge.after, now);
-        if state == read.bucket.state
-            || write(store, charge.claim, &read, state, now)? == Swap::Done
-        {
+        let mut read = read(store, claim, now)?;
+        let state = gcra::refund(read.bucket.state, *before, *charged, now);
+        if state == read.bucket.state || write(store, claim, &mut read, state, now)? == Swap::Done {
             return Ok(());
         }
     }
@@ -309,7 +305,7 @@ fn take_back<S: Store>(store: &mut S, charge: &Charge<'_>, now: u64) -> Result<(
 }
 
 /// Stores the possible state in place of an impossible one. Where that fails, whoever comes next repairs.
-fn repair<S: Store>(store: &mut S, claim: &Claim, reading: &Reading, now: u64) {
+fn repair<S: Store>(store: &mut S, claim: &Claim, reading: &mut Reading, now: u64) {
     if let Ok(read) = reading
         && let Check::Later {
             repaired: Some(state),

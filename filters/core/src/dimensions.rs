@@ -73,11 +73,11 @@ impl<'a> Dimensions<'a> {
         let mut parts = Parts::new();
         for dimension in per {
             match self.find(dimension)? {
-                Some(key) => parts.push_key(tag(dimension), &key),
+                Some(key) => parts.push_key(tag(dimension), key),
                 None => {
                     parts.push(STAND_IN, &[tag(dimension)]);
                     let key = self.find(otherwise)?.ok_or(Denial::IdentityRequired)?;
-                    parts.push_key(tag(otherwise), &key);
+                    parts.push_key(tag(otherwise), key);
                 }
             }
         }

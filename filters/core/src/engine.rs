@@ -286,6 +286,6 @@ fn memory_key(claims: &[Claim]) -> Key {
     claims.iter().fold(Key::ZERO, |key, claim| {
         // The quota is in it for callers that share a bucket and not a plan.
         let numbers = claim.cost ^ claim.quota.capacity().rotate_left(32);
-        key.and(&claim.key, numbers)
+        key.and(claim.key, numbers)
     })
 }

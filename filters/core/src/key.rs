@@ -24,7 +24,8 @@ impl Secret {
     pub fn key(&self, parts: &Parts) -> Key {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         hasher.write(&parts.bytes);
-        Key(hasher.finish128().as_bytes())
+        let digest = hasher.finish128();
+        Key([digest.h1, digest.h2])
     }
 }
 
@@ -36,39 +37,43 @@ impl core::fmt::Debug for Secret {
 
 /// A SipHash-2-4-128 of [`Parts`] under the store's [`Secret`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key([u8; 16]);
+pub struct Key([u64; 2]);
 
 impl Key {
     /// How many bytes a key has.
     pub const LEN: usize = 16;
 
     /// No key's; what a combination begins with.
-    pub const ZERO: Self = Self([0; 16]);
+    pub const ZERO: Self = Self([0; 2]);
+
+    /// The bytes as a table keeps them.
+    pub const fn to_bytes(self) -> [u8; Self::LEN] {
+        let [low, high] = self.0;
+        ((low as u128) | ((high as u128) << 64)).to_le_bytes()
+    }
+
+    /// The key that a table keeps as these bytes.
+    pub const fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        let both = u128::from_le_bytes(bytes);
+        Self([both as u64, (both >> 64) as u64])
+    }
 
     /// This key and another and a number, as one key. Not a digest: it is for keys that nobody can choose.
     #[must_use]
-    pub const fn and(&self, other: &Self, number: u64) -> Self {
+    pub const fn and(self, other: Self, number: u64) -> Self {
         /// Odd, so that multiplying loses nothing; the bits are those of the golden ratio.
-        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-        let (this, other) = (u128::from_le_bytes(self.0), u128::from_le_bytes(other.0));
-        let sum = this
-            .wrapping_add(number as u128)
-            .wrapping_mul(ODD)
-            .wrapping_add(other);
-        Self(sum.wrapping_mul(ODD).to_le_bytes())
-    }
-
-    /// The bytes as a table keeps them.
-    pub const fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let ([one, two], [first, second]) = (self.0, other.0);
+        let one = (one ^ number).wrapping_mul(ODD).rotate_left(29) ^ first;
+        let two = (two ^ number).wrapping_mul(ODD).rotate_left(31) ^ second;
+        Self([one, two])
     }
 
     /// Where the key belongs among `places`: 0 to `places` - 1 (0 if there are none).
-    pub fn place(&self, places: u32) -> u32 {
-        let [a, b, c, d, e, f, g, h, ..] = self.0;
-        let hash = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-        let scaled = u128::from(hash).saturating_mul(u128::from(places)) >> 64;
-        u32::try_from(scaled).unwrap_or(0)
+    pub const fn place(self, places: u32) -> u32 {
+        let [hash, _] = self.0;
+        // The upper half of the product of two 32-bit numbers.
+        ((hash >> 32).wrapping_mul(places as u64) >> 32) as u32
     }
 }
 
@@ -100,8 +105,8 @@ impl Parts {
     }
 
     /// Adds another key as a part.
-    pub fn push_key(&mut self, tag: u8, key: &Key) {
-        self.push(tag, &key.0);
+    pub fn push_key(&mut self, tag: u8, key: Key) {
+        self.push(tag, &key.to_bytes());
     }
 
     /// The parts in their one encoding: equal exactly when the lists of parts are.

@@ -39,13 +39,6 @@ pub const fn sets(max_keys: u32) -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
-/// One set of a table, as read from the store. No bytes at all are an empty set.
-#[derive(Debug, Clone, Copy)]
-pub struct Set<'a> {
-    overflow: FullAt,
-    entries: &'a [[u8; ENTRY_LEN]],
-}
-
 /// A bucket that was looked for in a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
@@ -58,101 +51,123 @@ pub struct Bucket {
 /// Where a bucket stands in its set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In an entry of its own.
-    Own,
+    /// In the entry of this number.
+    Own(usize),
     /// Nowhere yet, and there is room for it.
     New,
     /// In the overflow bucket: every entry belongs to somebody whose bucket is not full.
     Overflow,
 }
 
-impl<'a> Set<'a> {
-    /// Reads a set.
-    ///
-    /// # Errors
-    /// [`Malformed`] where the bytes are not a set of this [`FORMAT`].
-    pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        if bytes.is_empty() {
-            return Ok(Self {
-                overflow: FullAt::ALWAYS,
-                entries: &[],
+type Entry = [u8; ENTRY_LEN];
+
+/// Finds the bucket of `key` in a set as it was read from the store. No bytes at all are an empty set.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are not a set of this [`FORMAT`].
+pub fn find(set: &[u8], key: &Key, now: u64) -> Result<Bucket, Malformed> {
+    let (overflow, entries) = read(set)?;
+    let mut busy = 0_usize;
+    for (index, entry) in entries.iter().enumerate() {
+        let (owner, state) = split(entry);
+        if owner == *key {
+            return Ok(Bucket {
+                state,
+                place: Place::Own(index),
             });
         }
-        let (header, rest) = bytes.split_first_chunk::<HEADER_LEN>().ok_or(Malformed)?;
-        let [version, overflow @ ..] = *header;
-        let (entries, odd) = rest.as_chunks::<ENTRY_LEN>();
-        if version != FORMAT || !odd.is_empty() || entries.len() > WAYS {
-            return Err(Malformed);
-        }
-        Ok(Self {
-            overflow: FullAt(u64::from_le_bytes(overflow)),
-            entries,
-        })
+        busy = busy.saturating_add(usize::from(!state.is_idle(now)));
     }
-
-    /// Finds the bucket of `key`.
-    pub fn find(&self, key: &Key, now: u64) -> Bucket {
-        let mut busy = 0_usize;
-        for entry in self.entries {
-            let (owner, state) = split(entry);
-            if owner == key.as_bytes() {
-                return Bucket {
-                    state,
-                    place: Place::Own,
-                };
-            }
-            if !state.is_idle(now) {
-                busy = busy.saturating_add(1);
-            }
-        }
-        Bucket {
-            state: self.overflow,
-            place: if busy < WAYS {
-                Place::New
-            } else {
-                Place::Overflow
-            },
-        }
-    }
-
-    /// The set with the bucket of `key` in `state`: the bytes to store. Buckets that are idle at `now` are
-    /// left out.
-    pub fn with(&self, key: &Key, place: Place, state: FullAt, now: u64) -> Vec<u8> {
-        let kept = self.entries.len().saturating_add(1);
-        let mut bytes =
-            Vec::with_capacity(kept.saturating_mul(ENTRY_LEN).saturating_add(HEADER_LEN));
-        let overflow = match place {
-            Place::Overflow => state,
-            Place::Own | Place::New => self.overflow,
-        };
-        bytes.push(FORMAT);
-        bytes.extend_from_slice(&overflow.0.to_le_bytes());
-        for entry in self.entries {
-            let (owner, old) = split(entry);
-            if owner != key.as_bytes() && !old.is_idle(now) {
-                bytes.extend_from_slice(entry);
-            }
-        }
-        if place != Place::Overflow {
-            bytes.extend_from_slice(key.as_bytes());
-            bytes.extend_from_slice(&state.0.to_le_bytes());
-        }
-        bytes
-    }
-
-    /// How many buckets are not full at `now`.
-    pub fn busy(&self, now: u64) -> usize {
-        self.entries
-            .iter()
-            .filter(|entry| !split(entry).1.is_idle(now))
-            .count()
-    }
+    Ok(Bucket {
+        state: overflow,
+        place: if busy < WAYS {
+            Place::New
+        } else {
+            Place::Overflow
+        },
+    })
 }
 
-fn split(entry: &[u8; ENTRY_LEN]) -> (&[u8; Key::LEN], FullAt) {
+/// Puts the bucket of `key` into `state`, in the place where it was found in this very set at the same `now`.
+/// Where it is new, buckets that are idle make room.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are not a set of this [`FORMAT`].
+pub fn put(
+    set: &mut Vec<u8>,
+    key: &Key,
+    place: Place,
+    state: FullAt,
+    now: u64,
+) -> Result<(), Malformed> {
+    read(set)?;
+    if set.is_empty() {
+        set.reserve_exact(HEADER_LEN.saturating_add(ENTRY_LEN));
+        set.push(FORMAT);
+        set.extend_from_slice(&FullAt::ALWAYS.0.to_le_bytes());
+    }
+    let at = match place {
+        Place::Overflow => 1,
+        Place::Own(index) => index
+            .saturating_mul(ENTRY_LEN)
+            .saturating_add(HEADER_LEN.saturating_add(Key::LEN)),
+        Place::New => {
+            drop_idle(set, now);
+            set.extend_from_slice(&key.to_bytes());
+            set.extend_from_slice(&state.0.to_le_bytes());
+            return Ok(());
+        }
+    };
+    let there = set.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<8>);
+    *there.ok_or(Malformed)? = state.0.to_le_bytes();
+    Ok(())
+}
+
+/// How many buckets of a set are not full at `now`.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are not a set of this [`FORMAT`].
+pub fn busy(set: &[u8], now: u64) -> Result<usize, Malformed> {
+    let (_, entries) = read(set)?;
+    let busy = |entry: &&Entry| !split(entry).1.is_idle(now);
+    Ok(entries.iter().filter(busy).count())
+}
+
+/// Takes the idle buckets out of a set that is not empty.
+fn drop_idle(set: &mut Vec<u8>, now: u64) {
+    let mut kept = HEADER_LEN;
+    let mut from = HEADER_LEN;
+    while let Some(entry) = set.get(from..).and_then(<[u8]>::first_chunk::<ENTRY_LEN>) {
+        let entry = *entry;
+        if !split(&entry).1.is_idle(now) {
+            if let Some(place) = set.get_mut(kept..).and_then(<[u8]>::first_chunk_mut) {
+                *place = entry;
+            }
+            kept = kept.saturating_add(ENTRY_LEN);
+        }
+        from = from.saturating_add(ENTRY_LEN);
+    }
+    set.truncate(kept);
+}
+
+/// The overflow bucket and the entries of a set.
+fn read(set: &[u8]) -> Result<(FullAt, &[Entry]), Malformed> {
+    if set.is_empty() {
+        return Ok((FullAt::ALWAYS, &[]));
+    }
+    let (header, rest) = set.split_first_chunk::<HEADER_LEN>().ok_or(Malformed)?;
+    let [version, overflow @ ..] = *header;
+    let (entries, odd) = rest.as_chunks::<ENTRY_LEN>();
+    if version != FORMAT || !odd.is_empty() || entries.len() > WAYS {
+        return Err(Malformed);
+    }
+    Ok((FullAt(u64::from_le_bytes(overflow)), entries))
+}
+
+fn split(entry: &Entry) -> (Key, FullAt) {
     let (key, state) = entry
         .split_first_chunk::<{ Key::LEN }>()
         .unwrap_or((&[0; Key::LEN], &[]));
     let state = state.first_chunk::<8>().copied().unwrap_or_default();
-    (key, FullAt(u64::from_le_bytes(state)))
+    (Key::from_bytes(*key), FullAt(u64::from_le_bytes(state)))
 }

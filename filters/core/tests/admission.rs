@@ -14,7 +14,7 @@ use tidegate_core::key::{Key, Parts, Secret};
 use tidegate_core::policy::{LimitId, StoreErrorRule};
 use tidegate_core::quota::{Period, Quota, Rate};
 use tidegate_core::store::{MAX_SWAPS, MemoryStore, Slot, Store, StoreError, Swap, Version};
-use tidegate_core::table::Set;
+use tidegate_core::table::find;
 
 const NOW: u64 = 1_000_000_000_000;
 
@@ -44,7 +44,7 @@ fn taken(store: &mut impl Store, claim: &Claim) -> u64 {
         set: claim.set,
     };
     let (bytes, _) = store.read(slot).unwrap();
-    let state = Set::read(&bytes).unwrap().find(&claim.key, NOW).state;
+    let state = find(&bytes, &claim.key, NOW).unwrap().state;
     state.0.saturating_sub(NOW).div_ceil(claim.quota.interval())
 }
 

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use tidegate_core::gcra::{Check, FullAt, check};
 use tidegate_core::key::{Key, Parts, Secret};
 use tidegate_core::quota::{Period, Quota, Rate};
-use tidegate_core::table::{MAX_SET_LEN, Malformed, Place, Set, WAYS};
+use tidegate_core::table::{MAX_SET_LEN, Malformed, Place, WAYS, busy, find, put};
 
 const START: u64 = 1_000_000_000_000;
 
@@ -29,11 +29,11 @@ fn quota(burst: u64) -> Quota {
 
 /// One unit from the bucket of `who` in a set; the place it was found in, and whether it was admitted.
 fn take(set: &mut Vec<u8>, who: &str, quota: Quota, now: u64) -> (Place, bool) {
-    let read = Set::read(set).unwrap();
-    let bucket = read.find(&key(who), now);
+    let bucket = find(set, &key(who), now).unwrap();
     match check(bucket.state, now, quota, quota.capacity(), 1) {
         Check::Now { charged } => {
-            *set = read.with(&key(who), bucket.place, charged, now);
+            put(set, &key(who), bucket.place, charged, now).unwrap();
+            assert_eq!(find(set, &key(who), now).unwrap().state, charged);
             (bucket.place, true)
         }
         _ => (bucket.place, false),
@@ -85,11 +85,18 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_set_or_malformed(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        if let Ok(set) = Set::read(&bytes) {
-            let bucket = set.find(&key("a"), START);
-            let written = set.with(&key("a"), bucket.place, FullAt(START + 1), START);
-            prop_assert!(written.len() <= MAX_SET_LEN);
-            prop_assert!(Set::read(&written).is_ok());
+        let mut set = bytes;
+        match find(&set, &key("a"), START) {
+            Ok(bucket) => {
+                put(&mut set, &key("a"), bucket.place, FullAt(START + 1), START).unwrap();
+                prop_assert!(set.len() <= MAX_SET_LEN);
+                prop_assert_eq!(find(&set, &key("a"), START).unwrap().state, FullAt(START + 1));
+            }
+            Err(Malformed) => {
+                let before = set.clone();
+                prop_assert_eq!(put(&mut set, &key("a"), Place::New, FullAt(1), START), Err(Malformed));
+                prop_assert_eq!(set, before);
+            }
         }
     }
 }
@@ -104,7 +111,10 @@ fn a_drained_account_is_still_drained_after_many_newcomers() {
     for newcomer in 0..1_000 {
         take(&mut set, &format!("new-{newcomer}"), quota, START);
     }
-    assert_eq!(take(&mut set, "drained", quota, START), (Place::Own, false));
+    assert_eq!(
+        take(&mut set, "drained", quota, START),
+        (Place::Own(0), false)
+    );
 }
 
 #[test]
@@ -125,22 +135,25 @@ fn newcomers_to_a_full_set_share_one_bucket() {
     // When a resident's bucket is full again a newcomer moves in, with what the shared bucket owes.
     let later = START + 1_000_000_000;
     assert_eq!(take(&mut set, "new-0", quota, later), (Place::New, true));
-    assert_eq!(take(&mut set, "new-0", quota, later), (Place::Own, false));
+    assert_eq!(
+        take(&mut set, "new-0", quota, later),
+        (Place::Own(0), false)
+    );
 }
 
 #[test]
 fn what_is_not_a_set_is_malformed() {
-    let set = Set::read(&[])
-        .unwrap()
-        .with(&key("a"), Place::New, FullAt(START + 1), START);
-    assert!(Set::read(&set).is_ok());
-    assert_eq!(Set::read(&set[..set.len() - 1]).unwrap_err(), Malformed);
+    let mut set = Vec::new();
+    put(&mut set, &key("a"), Place::New, FullAt(START + 1), START).unwrap();
+    assert_eq!(busy(&set, START), Ok(1));
+    assert_eq!(busy(&set, START + 1), Ok(0));
+    assert_eq!(busy(&set[..set.len() - 1], START), Err(Malformed));
     let mut other = set.clone();
     other[0] = 2;
-    assert_eq!(Set::read(&other).unwrap_err(), Malformed);
+    assert_eq!(busy(&other, START), Err(Malformed));
     let mut long = set;
     long.extend_from_slice(&[1; 24 * WAYS]);
-    assert_eq!(Set::read(&long).unwrap_err(), Malformed);
+    assert_eq!(busy(&long, START), Err(Malformed));
 }
 
 proptest! {

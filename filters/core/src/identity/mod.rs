@@ -17,6 +17,7 @@ pub use signed::sign_address;
 pub use source::MAX_VALUE_LEN;
 
 use core::cell::OnceCell;
+use std::borrow::Cow;
 
 use crate::key::Parts;
 use crate::policy::IdentityRules;
@@ -32,7 +33,7 @@ pub struct Part<'a> {
     /// Who issued the token; empty where there is none.
     pub issuer: Vec<u8>,
     /// The value; of a secret, its digest as `sha256:` and 64 hex digits.
-    pub value: Vec<u8>,
+    pub value: Cow<'a, [u8]>,
 }
 
 /// The kinds of source that a [`Part`] may come from; the number is its tag in keys.

@@ -15,7 +15,7 @@ pub const MAX_VALUE_LEN: usize = 1024;
 /// The first source that is present wins; the ones after it are not looked at.
 pub(super) fn first_present<'a>(
     sources: &'a [Source],
-    request: &Request<'_>,
+    request: &Request<'a>,
 ) -> Result<Option<Part<'a>>, Ambiguity> {
     for source in sources {
         let part = read(source, request).map_err(|fault| Ambiguity {
@@ -41,7 +41,7 @@ fn name(kind: &SourceKind) -> String {
     }
 }
 
-fn read<'a>(source: &'a Source, request: &Request<'_>) -> Result<Option<Part<'a>>, &'static str> {
+fn read<'a>(source: &'a Source, request: &Request<'a>) -> Result<Option<Part<'a>>, &'static str> {
     let (kind, name, issuer, value) = match &source.kind {
         SourceKind::Jwt { claim, payload } => {
             let value = text(request.facts.claim(payload, claim))?;
@@ -63,8 +63,9 @@ fn read<'a>(source: &'a Source, request: &Request<'_>) -> Result<Option<Part<'a>
             (Kind::San, name, None, value)
         }
     };
-    let Some(value) = value else { return Ok(None) };
-    let value = trim(&value);
+    let Some(value) = value.map(trimmed) else {
+        return Ok(None);
+    };
     if value.is_empty() {
         return Ok(None);
     }
@@ -79,9 +80,9 @@ fn read<'a>(source: &'a Source, request: &Request<'_>) -> Result<Option<Part<'a>
         source: name,
         issuer: issuer.unwrap_or_default(),
         value: if source.secret {
-            digest(value)
+            Cow::Owned(digest(&value))
         } else {
-            value.to_vec()
+            value
         },
     }))
 }
@@ -126,7 +127,8 @@ fn cookie<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>
         .flat_map(|line| line.split(|byte| *byte == b';'))
         .filter_map(|pair| {
             let mut halves = pair.splitn(2, |byte| *byte == b'=');
-            (trim(halves.next()?) == name.as_bytes()).then(|| halves.next().unwrap_or_default())
+            (halves.next()?.trim_ascii() == name.as_bytes())
+                .then(|| halves.next().unwrap_or_default())
         });
     Ok(only(values)?.map(Cow::Borrowed))
 }
@@ -140,8 +142,11 @@ fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<Option<&'a [u8
 }
 
 /// Without the spaces and tabs around it.
-fn trim(value: &[u8]) -> &[u8] {
-    value.trim_ascii()
+fn trimmed(value: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    match value {
+        Cow::Borrowed(value) => Cow::Borrowed(value.trim_ascii()),
+        Cow::Owned(value) => Cow::Owned(value.trim_ascii().to_vec()),
+    }
 }
 
 /// What stands for a secret everywhere.
