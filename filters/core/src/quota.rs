@@ -14,28 +14,24 @@ pub const MAX_UNITS_PER_SEC: u64 = 1_000_000;
 /// a time and a wait far inside 64 bits.
 pub const MAX_REFILL_NANOS: u64 = 366 * 86_400 * NANOS_PER_SEC;
 
-/// The period of a [`Rate`].
+/// The period of a [`Rate`]; the number is its length in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u64)]
 pub enum Period {
     /// One second, written `s`.
-    Second,
+    Second = NANOS_PER_SEC,
     /// 60 seconds, written `min`.
-    Minute,
+    Minute = 60 * NANOS_PER_SEC,
     /// 3,600 seconds, written `h`.
-    Hour,
+    Hour = 3_600 * NANOS_PER_SEC,
     /// 86,400 seconds, written `day`.
-    Day,
+    Day = 86_400 * NANOS_PER_SEC,
 }
 
 impl Period {
     /// The length in nanoseconds.
     pub const fn nanos(self) -> u64 {
-        match self {
-            Self::Second => NANOS_PER_SEC,
-            Self::Minute => 60 * NANOS_PER_SEC,
-            Self::Hour => 3_600 * NANOS_PER_SEC,
-            Self::Day => 86_400 * NANOS_PER_SEC,
-        }
+        self as u64
     }
 
     /// The unit as a policy writes it.
