@@ -87,6 +87,8 @@ pub struct Remembered {
 
 /// A bounded memory of refusals, so that a flood is refused without asking the store.
 pub trait Memory {
+    /// Nothing is remembered: there is nothing to look for.
+    fn is_empty(&self) -> bool;
     /// What is remembered under `key`.
     fn get(&mut self, key: &Key) -> Option<&Remembered>;
     /// Remembers a refusal; the memory may forget others for it, or this one at once.
@@ -95,6 +97,10 @@ pub trait Memory {
 
 /// Remembers nothing.
 impl Memory for () {
+    fn is_empty(&self) -> bool {
+        true
+    }
+
     fn get(&mut self, _: &Key) -> Option<&Remembered> {
         None
     }
@@ -238,7 +244,7 @@ fn admit<S: Store, M: Memory>(
             Verdict::Refused => {
                 let soonest = waits(&decision.standings).min().unwrap_or(0);
                 memory.put(
-                    key,
+                    memory_key(claims),
                     Remembered {
                         since: now,
                         until: now.saturating_add(soonest.min(MAX_REMEMBERED)),

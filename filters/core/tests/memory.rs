@@ -25,6 +25,9 @@ const SECOND: u64 = 1_000_000_000;
 struct All(HashMap<Key, Remembered>);
 
 impl Memory for All {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
     fn get(&mut self, key: &Key) -> Option<&Remembered> {
         self.0.get(key)
     }

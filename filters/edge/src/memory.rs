@@ -17,6 +17,10 @@ impl Refusals {
 }
 
 impl Memory for Refusals {
+    fn is_empty(&self) -> bool {
+        self.0.cache_size() == 0
+    }
+
     fn get(&mut self, key: &Key) -> Option<&Remembered> {
         self.0.cache_get(key)
     }
