@@ -1,7 +1,6 @@
 //! Why a request is refused. How a refusal is told is in [`crate::answer`].
 
 use crate::identity::Ambiguity;
-use crate::policy::LimitId;
 
 /// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,10 +10,8 @@ pub enum Denial {
         /// How long until all limits that refuse have room, in nanoseconds: the largest of their waits.
         wait: u64,
     },
-    /// The cost is above the burst of a limit; waiting does not help.
+    /// The cost is above the burst of a limit; waiting does not help. Which limit is in the decision's standings.
     CostExceedsBurst {
-        /// The first such limit.
-        limit: LimitId,
         /// What the request costs.
         cost: u64,
     },

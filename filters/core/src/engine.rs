@@ -168,7 +168,11 @@ fn claims(
         if anonymous == Anonymous::Allow && limit.needs_account() && identity.account.is_none() {
             continue;
         }
-        let key = dimensions.key(&limit.per, &limit.otherwise)?;
+        let key = match dimensions.key(&limit.per, &limit.otherwise) {
+            Ok(key) => key,
+            Err(_) if limit.shadow => continue,
+            Err(denial) => return Err(denial),
+        };
         claims.push(Claim {
             limit: *id,
             key,
@@ -212,8 +216,12 @@ fn admit<S: Store, M: Memory>(
     now: u64,
     decision: &mut Decision<'_>,
 ) {
-    let key = memory_key(claims);
-    if let Some(refusal) = memory.get(&key).filter(|r| r.since <= now && now < r.until) {
+    let remembered = if memory.is_empty() {
+        None
+    } else {
+        memory.get(&memory_key(claims))
+    };
+    if let Some(refusal) = remembered.filter(|r| r.since <= now && now < r.until) {
         decision.standings = aged(&refusal.standings, now.saturating_sub(refusal.since));
         decision.counts.remembered = true;
     } else {
@@ -238,7 +246,8 @@ fn admit<S: Store, M: Memory>(
                 return;
             }
             Verdict::Never => {
-                decision.denial = never(claims, &decision.standings);
+                let cost = claims.first().map_or(0, |claim| claim.cost);
+                decision.denial = Some(Denial::CostExceedsBurst { cost });
                 return;
             }
             Verdict::Refused => {
@@ -257,15 +266,6 @@ fn admit<S: Store, M: Memory>(
     decision.denial = Some(Denial::QuotaExceeded {
         wait: waits(&decision.standings).max().unwrap_or(1),
     });
-}
-
-fn never(claims: &[Claim], standings: &[Standing]) -> Option<Denial> {
-    let refused = |s: &Standing| !s.shadow && s.said == Said::Never;
-    let (claim, _) = claims.iter().zip(standings).find(|(_, s)| refused(s))?;
-    Some(Denial::CostExceedsBurst {
-        limit: claim.limit,
-        cost: claim.cost,
-    })
 }
 
 /// The waits of the limits that refuse.

@@ -17,7 +17,7 @@ use tidegate_core::cases::CaseFacts;
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{Decision, decide};
 use tidegate_core::identity::Ambiguity;
-use tidegate_core::policy::{LimitId, Policy};
+use tidegate_core::policy::Policy;
 use tidegate_core::request::Request;
 use tidegate_core::store::MemoryStore;
 
@@ -185,10 +185,7 @@ fn every_denial_has_its_status_and_type() {
             8,
         ),
         (
-            Denial::CostExceedsBurst {
-                limit: LimitId(0),
-                cost: 9,
-            },
+            Denial::CostExceedsBurst { cost: 9 },
             400,
             "urn:tidegate:problem:cost-exceeds-burst",
             3,

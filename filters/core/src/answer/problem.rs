@@ -108,7 +108,7 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
                 retry_after(denial).unwrap_or(1)
             ),
         ),
-        Denial::CostExceedsBurst { cost, .. } => (
+        Denial::CostExceedsBurst { cost } => (
             "cost exceeds burst",
             format!(
                 "this request costs {cost} units, more than `{}` ever holds; split it",
