@@ -39,9 +39,6 @@ const fn tag(dimension: &Dimension) -> u8 {
     }
 }
 
-/// The tag that says that the next part stands in for an absent one.
-const STAND_IN: u8 = 8;
-
 impl<'a> Dimensions<'a> {
     pub(crate) fn new(
         secret: Secret,
@@ -72,14 +69,15 @@ impl<'a> Dimensions<'a> {
         }
         let mut parts = Parts::new();
         for dimension in per {
-            match self.find(dimension)? {
-                Some(key) => parts.push_key(tag(dimension), key),
+            // What stands in brings its own tag: it is never taken for what it stands in for.
+            let (tag, key) = match self.find(dimension)? {
+                Some(key) => (tag(dimension), key),
                 None => {
-                    parts.push(STAND_IN, &[tag(dimension)]);
                     let key = self.find(otherwise)?.ok_or(Denial::IdentityRequired)?;
-                    parts.push_key(tag(otherwise), key);
+                    (tag(otherwise), key)
                 }
-            }
+            };
+            parts.push_key(tag, key);
         }
         Ok(self.secret.key(&parts))
     }

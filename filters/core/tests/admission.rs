@@ -176,6 +176,10 @@ fn b7_every_limit_that_refuses_is_named_with_its_own_wait() {
         Verdict::Admitted
     );
     let later = NOW + 60_000_000_000;
+    let mut store = Unruly {
+        inner: store,
+        ..Unruly::new(Vec::new(), 3)
+    };
     let refused = admit(&mut store, &claims, StoreErrorRule::Reject, later);
     assert_eq!(refused.verdict, Verdict::Refused);
     let waits: Vec<_> = refused

@@ -36,9 +36,9 @@ impl Memory for All {
     }
 }
 
-/// Counts how often it is asked.
+/// Counts how often it is asked, and how often it is written to.
 #[derive(Default)]
-struct Counted(MemoryStore, u32);
+struct Counted(MemoryStore, u32, u32);
 
 impl Store for Counted {
     fn secret(&self) -> Secret {
@@ -49,7 +49,7 @@ impl Store for Counted {
         self.0.read(slot)
     }
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
-        self.1 += 1;
+        self.2 += 1;
         self.0.swap(slot, version, bytes)
     }
 }
@@ -104,7 +104,7 @@ fn a_flood_is_refused_without_asking_the_store_and_told_the_right_wait() {
         wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)),
         5 * SECOND
     );
-    let asked = store.1;
+    let (asked, written) = (store.1, store.2);
     for later in [0, 1, SECOND / 2, SECOND - 1] {
         let decision = ask(&policy, &mut store, &mut memory, "/", "a", NOW + later);
         assert_eq!(wait(&decision), 5 * SECOND - later);
@@ -124,6 +124,7 @@ fn a_flood_is_refused_without_asking_the_store_and_told_the_right_wait() {
         (wait(&decision), decision.counts.remembered),
         (4 * SECOND, false)
     );
+    assert_eq!(store.2, written, "a refusal writes nothing");
 }
 
 #[test]

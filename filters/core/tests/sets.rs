@@ -195,4 +195,14 @@ fn the_same_text_split_otherwise_is_another_key() {
     assert_ne!(key(["a", "bc"]), key(["ab", "c"]));
     assert_ne!(key(["", "abc"]), key(["abc", ""]));
     assert_ne!(key(["acme", "bob"]), key(["acme_bob", ""]));
+    // A value that looks like the end of one part and the beginning of the next.
+    let encode = |list: &[&[u8]]| {
+        let mut parts = Parts::new();
+        for value in list {
+            parts.push(1, value);
+        }
+        parts
+    };
+    assert_ne!(encode(&[b"a\x01b"]), encode(&[b"a", b"b"]));
+    assert_ne!(encode(&[b"", b""]), encode(&[b"\x01"]));
 }
