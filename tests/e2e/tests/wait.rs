@@ -31,7 +31,7 @@ fn policy() -> Value {
         .iter()
         .map(|(path, limits, _)| {
             let cost = if *path == "/two-units" { 2 } else { 1 };
-            json!({"name": &path[1..], "match": {"path": path}, "limits": limits, "cost": cost})
+            json!({"name": path.trim_start_matches('/'), "match": {"path": path}, "limits": limits, "cost": cost})
         })
         .collect();
     routes.push(

@@ -6,6 +6,9 @@ use tidegate_e2e::{Client, Envoy, Origin, Reply};
 
 use crate::once;
 
+/// Header lines.
+type Lines<'a> = &'a [(&'a str, &'a str)];
+
 const SECRET: &str = "s3cr3t-of-amy";
 
 #[tokio::test]
@@ -25,7 +28,7 @@ async fn secret_values_are_in_no_answer_no_log_and_no_metric() {
         .await
         .unwrap();
     let cookie = format!("session={SECRET}");
-    let table: [(&str, &[(&str, &str)], u16); 6] = [
+    let table: [(&str, Lines<'_>, u16); 6] = [
         ("/1", &[("x-api-key", SECRET)], 200),
         ("/2", &[("x-api-key", SECRET)], 429),
         ("/3", &[("cookie", &cookie)], 200),

@@ -26,7 +26,7 @@ fn names(answer: &Answer, field: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn b25_the_fields_of_an_origin_stay_beside_ours() {
-    let (envoy, _origin) = start(&policy(json!({"legacy_headers": true}))).await;
+    let (envoy, _origin) = start(&policy(&json!({"legacy_headers": true}))).await;
     for (account, age) in [("fresh", None), ("of-age-zero", Some("0"))] {
         let answer = with_fields(&envoy, account, age).await;
         for field in ["ratelimit", "ratelimit-policy"] {
@@ -39,7 +39,7 @@ async fn b25_the_fields_of_an_origin_stay_beside_ours() {
 
 #[tokio::test]
 async fn b30_a_stored_response_carries_our_fields_alone() {
-    let (envoy, _origin) = start(&policy(json!({"legacy_headers": true}))).await;
+    let (envoy, _origin) = start(&policy(&json!({"legacy_headers": true}))).await;
     let answer = with_fields(&envoy, "a", Some("5")).await;
     for field in ["ratelimit", "ratelimit-policy"] {
         assert_eq!(names(&answer, field), ["account"]);
@@ -62,7 +62,7 @@ async fn fields_are_sent_when_the_policy_says() {
     ];
     for (when, allowed, refused) in table {
         let (envoy, _origin) =
-            start(&policy(json!({"headers": when, "legacy_headers": true}))).await;
+            start(&policy(&json!({"headers": when, "legacy_headers": true}))).await;
         for (status, expected) in [(200, allowed), (200, allowed), (429, refused)] {
             let answer = get(&envoy, "/", "a").await;
             assert_eq!(answer.status, status, "{when}");
@@ -85,7 +85,7 @@ async fn b32_the_older_fields_tell_of_the_limit_nearest_to_refusing() {
         },
         "always": ["wide", "account"],
     });
-    let (envoy, _origin) = start(&policy(more)).await;
+    let (envoy, _origin) = start(&policy(&more)).await;
     let told = |answer: &Answer| -> Value {
         let fields = ["limit", "remaining", "reset"].map(|name| {
             let field = lines(answer, &format!("x-ratelimit-{name}"));
@@ -103,4 +103,28 @@ async fn b32_the_older_fields_tell_of_the_limit_nearest_to_refusing() {
         lines(&refused, "ratelimit"),
         [r#""wide";r=7;t=1800, "account";r=0;t=3600"#]
     );
+}
+
+/// Stored fields tell about another request, whether or not there is something to put in their place.
+#[tokio::test]
+async fn b30_a_stored_response_loses_its_fields_where_we_send_none_too() {
+    let ways = [
+        ("off", json!({"headers": "off"})),
+        ("denied", json!({"headers": "denied"})),
+        ("no limit", json!({"always": []})),
+    ];
+    let mut kept = Vec::new();
+    for (way, more) in ways {
+        let (envoy, _origin) = start(&policy(&more)).await;
+        let fresh = with_fields(&envoy, "a", None).await;
+        assert_eq!(names(&fresh, "ratelimit"), ["origin"], "{way}");
+        let stored = with_fields(&envoy, "a", Some("5")).await;
+        let fields = ["ratelimit", "ratelimit-policy"].into_iter();
+        kept.extend(
+            fields
+                .filter(|field| stored.headers.contains_key(*field))
+                .map(|field| (way, field)),
+        );
+    }
+    assert_eq!(kept, []);
 }

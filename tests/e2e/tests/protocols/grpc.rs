@@ -26,7 +26,7 @@ fn refused(answer: &Answer, status: &str) {
 
 #[tokio::test]
 async fn grpc_callers_get_a_grpc_status() {
-    let (envoy, origin) = start(&policy(json!({}))).await;
+    let (envoy, origin) = start(&policy(&json!({}))).await;
     for (number, kind) in ["application/grpc", "application/grpc+proto"]
         .into_iter()
         .enumerate()
@@ -62,7 +62,7 @@ async fn grpc_callers_get_a_grpc_status() {
 
 #[tokio::test]
 async fn a_media_type_that_only_begins_like_grpc_gets_http() {
-    let (envoy, _origin) = start(&policy(json!({}))).await;
+    let (envoy, _origin) = start(&policy(&json!({}))).await;
     let answer = send(call(&envoy, "/closed", "application/grpc-web+proto")).await;
     assert_eq!(
         (answer.status, answer.header("grpc-status")),
@@ -73,7 +73,7 @@ async fn a_media_type_that_only_begins_like_grpc_gets_http() {
 
 #[tokio::test]
 async fn b22_the_fields_stand_in_headers_and_never_in_trailers() {
-    let (envoy, _origin) = start(&policy(json!({}))).await;
+    let (envoy, _origin) = start(&policy(&json!({}))).await;
     let answer = send(call(&envoy, "/s.S/M", "application/grpc").header("x-account", "a")).await;
     assert_eq!(
         structured::remaining(&answer.headers).unwrap(),

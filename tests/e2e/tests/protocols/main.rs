@@ -17,7 +17,7 @@ use tidegate_e2e::client::Call;
 use tidegate_e2e::{Answer, Client, Envoy, Origin};
 
 /// A policy with a limit of two requests an hour for each account; `more` is merged into it.
-fn policy(more: Value) -> Value {
+fn policy(more: &Value) -> Value {
     let mut policy = json!({
         "policy": "protocols", "version": "1",
         "identity": {"account": [{"header": "x-account"}]},
@@ -28,11 +28,8 @@ fn policy(more: Value) -> Value {
             {"name": "weighed", "match": {"path": "/weighed"}, "cost": {"header": "x-cost"}},
         ],
     });
-    let Value::Object(more) = more else {
-        panic!("an object")
-    };
-    for (key, value) in more {
-        policy[key] = value;
+    for (key, value) in more.as_object().unwrap() {
+        policy[key] = value.clone();
     }
     policy
 }

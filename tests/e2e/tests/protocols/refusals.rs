@@ -9,7 +9,7 @@ use crate::{get, policy, send, start};
 
 #[tokio::test]
 async fn b33_head_is_refused_with_the_headers_of_get_and_no_body() {
-    let (envoy, _origin) = start(&policy(json!({}))).await;
+    let (envoy, _origin) = start(&policy(&json!({}))).await;
     for (client, version) in [
         (Client::h1(), Version::HTTP_11),
         (Client::h2(), Version::HTTP_2),
@@ -65,7 +65,7 @@ async fn b33_head_is_refused_with_the_headers_of_get_and_no_body() {
 
 #[tokio::test]
 async fn b16_b29_every_refusal_is_a_problem_and_never_reaches_the_origin() {
-    let (envoy, origin) = start(&policy(json!({}))).await;
+    let (envoy, origin) = start(&policy(&json!({}))).await;
     for _ in 0..2 {
         assert_eq!(get(&envoy, "/", "drained").await.status, 200);
     }

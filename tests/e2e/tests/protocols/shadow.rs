@@ -31,7 +31,7 @@ fn untouched(answer: &Answer, path: &str) {
 #[tokio::test]
 async fn shadow_changes_nothing_for_the_caller_and_is_counted() {
     for (way, more, decision) in ways() {
-        let (envoy, origin) = start(&policy(more)).await;
+        let (envoy, origin) = start(&policy(&more)).await;
         for number in 0..5 {
             let path = format!("/{way}/{number}");
             let answer = get(&envoy, &path, "a").await;
@@ -63,7 +63,7 @@ async fn shadow_changes_nothing_for_the_caller_and_is_counted() {
 
 #[tokio::test]
 async fn shadow_lets_through_what_no_limit_refuses_too() {
-    let (envoy, origin) = start(&policy(json!({"mode": "shadow"}))).await;
+    let (envoy, origin) = start(&policy(&json!({"mode": "shadow"}))).await;
     let client = Client::h1();
     let twice = client
         .get(envoy.at("/twice"))
@@ -98,7 +98,7 @@ async fn shadow_lets_through_what_no_limit_refuses_too() {
 #[tokio::test]
 async fn a_policy_in_shadow_has_no_route_that_is_not() {
     let route = json!([{"name": "all", "match": {"path": "/*"}, "mode": "enforce"}]);
-    let (envoy, _origin) = start(&policy(json!({"mode": "shadow", "routes": route}))).await;
+    let (envoy, _origin) = start(&policy(&json!({"mode": "shadow", "routes": route}))).await;
     for _ in 0..4 {
         untouched(&get(&envoy, "/", "a").await, "/");
     }
@@ -110,7 +110,7 @@ async fn a_policy_in_shadow_has_no_route_that_is_not() {
 
 #[tokio::test]
 async fn operators_see_each_decision_in_metrics_and_the_access_log() {
-    let (envoy, _origin) = start(&policy(json!({}))).await;
+    let (envoy, _origin) = start(&policy(&json!({}))).await;
     let table = [
         ("/1", "a", 200, "allowed"),
         ("/2", "a", 200, "allowed"),

@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
     reason = "a test that cannot go on fails"
 )]
 
