@@ -9,6 +9,7 @@ mod mount;
 mod process;
 mod reload;
 mod start;
+mod told;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub use builder::{Builder, ClientCertificates};
 pub use mount::default_module;
 pub use reload::Reload;
 pub use start::Refusal;
+pub use told::Vms;
 
 use crate::Client;
 use process::Process;

@@ -12,6 +12,7 @@
 
 pub mod client;
 pub mod envoy;
+pub mod flood;
 pub mod jwt;
 pub mod origin;
 pub mod raw;
@@ -21,6 +22,7 @@ pub mod wait;
 
 pub use client::{Answer, Client};
 pub use envoy::Envoy;
+pub use flood::flood;
 pub use origin::{Origin, Reply};
 pub use wait::eventually;
 

@@ -60,3 +60,22 @@ pub fn list(headers: &HeaderMap, name: &str) -> Result<Vec<Member>> {
         })
         .collect()
 }
+
+/// What `RateLimit` says is left, for each limit in the order of the field; nothing where the field is absent.
+///
+/// # Errors
+///
+/// The field is malformed, or a member of it has no `r` of at least 0.
+pub fn remaining(headers: &HeaderMap) -> Result<Vec<(String, u64)>> {
+    if !headers.contains_key("ratelimit") {
+        return Ok(Vec::new());
+    }
+    list(headers, "ratelimit")?
+        .into_iter()
+        .map(|member| {
+            let left = member.integer("r").and_then(|left| left.try_into().ok());
+            let left = left.with_context(|| format!("{member:?}"))?;
+            Ok((member.name, left))
+        })
+        .collect()
+}

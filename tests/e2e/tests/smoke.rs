@@ -1,7 +1,7 @@
 //! The harness by itself: what the module's own tests stand on. They hold without the module.
 //! How policies and modules are shipped is in discovery.rs.
 //!
-//! The module's tests go into files beside this one, one subject each: identity.rs, limits.rs, answers.rs, reload.rs, memory.rs, trap.rs.
+//! The module's tests stand beside this one, one subject each: table, exact, wait, protocols, identity, hostile, refused.
 
 #![allow(
     clippy::unwrap_used,

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -103,7 +103,12 @@ impl Reply {
         if !self.after.is_zero() {
             tokio::time::sleep(self.after).await;
         }
-        let body = self.body.unwrap_or_else(|| echo(seen));
+        // Over HTTP/2 the server would send the body to HEAD too.
+        let body = if seen.method == Method::HEAD {
+            Bytes::new()
+        } else {
+            self.body.unwrap_or_else(|| echo(seen))
+        };
         let trailers = self.trailers;
         let body = Full::new(body);
         let mut response = Response::new(match trailers {
