@@ -4,6 +4,7 @@
 //! Read from the message itself because Envoy's property paths drop the types on the way: there the text
 //! `"7"` and a number look alike.
 
+use crate::protobuf::{Field, Fields};
 use crate::request::Claim;
 
 /// The filter whose metadata holds verified tokens.
@@ -77,53 +78,4 @@ fn entry<'a>(message: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
         }
         _ => None,
     })
-}
-
-/// The fields of a message in the protobuf wire format; ends early where the bytes are not one.
-struct Fields<'a>(&'a [u8]);
-
-/// A field's value, without its type.
-enum Field<'a> {
-    Number,
-    Bytes(&'a [u8]),
-}
-
-impl<'a> Fields<'a> {
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0_u64;
-        for shift in (0..64_u32).step_by(7) {
-            let (byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn take(&mut self, len: u64) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(usize::try_from(len).ok()?)?;
-        self.0 = rest;
-        Some(taken)
-    }
-}
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = (u64, Field<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let tag = self.varint()?;
-        let field = match tag & 7 {
-            0 => self.varint().map(|_| Field::Number)?,
-            1 => self.take(8).map(|_| Field::Number)?,
-            2 => {
-                let len = self.varint()?;
-                Field::Bytes(self.take(len)?)
-            }
-            5 => self.take(4).map(|_| Field::Number)?,
-            _ => return None,
-        };
-        Some((tag >> 3, field))
-    }
 }

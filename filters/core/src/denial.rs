@@ -29,7 +29,7 @@ pub enum Denial {
         /// The name.
         name: String,
     },
-    /// The headers could not be read: more than 1,024 lines or 1 MiB.
+    /// The headers could not be read: the host handed out none, as it may where there are too many.
     HeadersUnreadable,
     /// A limit's state could not be read or swapped.
     StoreUnavailable,

@@ -74,9 +74,16 @@ impl<'p> Decision<'p> {
     }
 }
 
+/// How often a refusal is given, each time within a second of the last, before it is repeated from memory. Who
+/// is refused now and then is told of every limit that refuses by then; only a flood is told what was true a
+/// moment ago.
+pub const FLOOD: u32 = 8;
+
 /// A refusal that holds for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
+    /// How often it was given, each time while the last one held.
+    pub times: u32,
     /// Until when it holds.
     pub until: u64,
     /// When it was made.
@@ -219,9 +226,11 @@ fn admit<S: Store, M: Memory>(
     let remembered = if memory.is_empty() {
         None
     } else {
-        memory.get(&memory_key(claims))
+        let holds = |refusal: &&Remembered| refusal.since <= now && now < refusal.until;
+        memory.get(&memory_key(claims)).filter(holds)
     };
-    if let Some(refusal) = remembered.filter(|r| r.since <= now && now < r.until) {
+    let times = remembered.map_or(0, |refusal| refusal.times);
+    if let Some(refusal) = remembered.filter(|refusal| refusal.times >= FLOOD) {
         decision.standings = aged(&refusal.standings, now.saturating_sub(refusal.since));
         decision.counts.remembered = true;
     } else {
@@ -255,6 +264,7 @@ fn admit<S: Store, M: Memory>(
                 memory.put(
                     memory_key(claims),
                     Remembered {
+                        times: times.saturating_add(1),
                         since: now,
                         until: now.saturating_add(soonest.min(MAX_REMEMBERED)),
                         standings: decision.standings.clone(),

@@ -20,6 +20,7 @@ pub mod identity;
 pub mod key;
 mod limit;
 pub mod policy;
+mod protobuf;
 pub mod quota;
 pub mod request;
 pub mod reserved;

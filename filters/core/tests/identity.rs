@@ -7,6 +7,8 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod wire;
+
 use proptest::prelude::*;
 use serde_json::json;
 use tidegate_core::cases::CaseFacts;
@@ -135,7 +137,7 @@ fn d3_absent_empty_and_white_space_are_nobody() {
 fn d4_too_long_or_with_control_characters_is_refused() {
     assert!(by_header(&[(b"x-id", &[b'a'; 1024])]).unwrap().is_some());
     assert!(by_header(&[(b"x-id", &[b'a'; 1025])]).is_err());
-    for value in [&b"a\0b"[..], b"a\tb", b"a\x7f", b"\x01"] {
+    for value in [&b"a\0b"[..], b"a\n", b"\ra", b"a\tb", b"a\x7f", b"\x01"] {
         assert!(by_header(&[(b"x-id", value)]).is_err(), "{value:?}");
     }
     // Bytes that are not UTF-8 are a name like another, and no reason to fall over.
@@ -458,55 +460,16 @@ mod metadata {
     use tidegate_core::claims::from_metadata;
     use tidegate_core::request::Claim;
 
-    fn varint(mut n: usize) -> Vec<u8> {
-        let mut out = Vec::new();
-        while n >= 0x80 {
-            out.push((n % 0x80) as u8 | 0x80);
-            n /= 0x80;
-        }
-        out.push(n as u8);
-        out
-    }
-
-    fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-        [&[number << 3 | 2], &varint(bytes.len())[..], bytes].concat()
-    }
-
-    fn value(json: &serde_json::Value) -> Vec<u8> {
-        match json {
-            serde_json::Value::Null => vec![8, 0],
-            serde_json::Value::Bool(b) => vec![32, u8::from(*b)],
-            serde_json::Value::Number(n) => {
-                [&[17], &n.as_f64().unwrap().to_le_bytes()[..]].concat()
-            }
-            serde_json::Value::String(s) => field(3, s.as_bytes()),
-            serde_json::Value::Array(_) => field(6, &[]),
-            serde_json::Value::Object(_) => field(5, &structure(json)),
-        }
-    }
-
-    fn map(entries: impl Iterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
-        entries
-            .flat_map(|(k, v)| field(1, &[field(1, k.as_bytes()), field(2, &v)].concat()))
-            .collect()
-    }
-
-    fn structure(json: &serde_json::Value) -> Vec<u8> {
-        map(json
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(k, v)| (k.clone(), value(v))))
-    }
-
     fn metadata(claims: serde_json::Value) -> Vec<u8> {
-        let jwt = structure(&json!({"other": {"sub": "wrong"}, "jwt_payload": claims}));
-        let other = structure(&json!({"jwt_payload": {"sub": "wrong"}}));
-        map([
-            ("envoy.filters.http.other".into(), other),
-            ("envoy.filters.http.jwt_authn".into(), jwt),
-        ]
-        .into_iter())
+        let jwt = wire::structure(&json!({"other": {"sub": "wrong"}, "jwt_payload": claims}));
+        let other = wire::structure(&json!({"jwt_payload": {"sub": "wrong"}}));
+        wire::map(
+            [
+                ("envoy.filters.http.other".into(), other),
+                ("envoy.filters.http.jwt_authn".into(), jwt),
+            ]
+            .into_iter(),
+        )
     }
 
     #[test]

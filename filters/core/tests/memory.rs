@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use tidegate_core::cases::CaseFacts;
 use tidegate_core::denial::Denial;
-use tidegate_core::engine::{Decision, MAX_REMEMBERED, Memory, Remembered, decide};
+use tidegate_core::engine::{FLOOD, MAX_REMEMBERED, Memory, Remembered, decide};
 use tidegate_core::key::{Key, Secret};
 use tidegate_core::policy::Policy;
 use tidegate_core::request::Request;
@@ -63,120 +63,99 @@ fn policy(rate: &str) -> Policy {
     Policy::parse(document.as_bytes()).unwrap()
 }
 
-fn ask<'p>(
-    policy: &'p Policy,
-    store: &mut Counted,
-    memory: &mut All,
-    path: &str,
-    account: &str,
-    now: u64,
-) -> Decision<'p> {
-    let facts = CaseFacts::default();
-    let headers: &[(&[u8], &[u8])] = &[(b"x-account", account.as_bytes())];
-    let request = Request {
-        method: b"GET",
-        path: path.as_bytes(),
-        authority: b"",
-        headers,
-        facts: &facts,
-    };
-    decide(policy, &request, store, memory, now)
+/// One worker with what it remembers.
+#[derive(Default)]
+struct Worker {
+    store: Counted,
+    memory: All,
 }
 
-fn wait(decision: &Decision<'_>) -> u64 {
-    match decision.denial {
-        Some(Denial::QuotaExceeded { wait }) => wait,
-        _ => 0,
+/// What a request is told: how long to wait (0: not at all), and whether from memory.
+type Told = (u64, bool);
+
+impl Worker {
+    fn ask(&mut self, policy: &Policy, path: &str, account: &str, now: u64) -> Told {
+        let facts = CaseFacts::default();
+        let headers: &[(&[u8], &[u8])] = &[(b"x-account", account.as_bytes())];
+        let request = Request {
+            method: b"GET",
+            path: path.as_bytes(),
+            authority: b"",
+            headers,
+            facts: &facts,
+        };
+        let decision = decide(policy, &request, &mut self.store, &mut self.memory, now);
+        let wait = match decision.denial {
+            Some(Denial::QuotaExceeded { wait }) => wait,
+            _ => 0,
+        };
+        (wait, decision.counts.remembered)
+    }
+
+    /// A worker that has refused `path` to account `a` as often as makes a flood.
+    fn flooded(policy: &Policy, path: &str) -> Self {
+        let mut worker = Self::default();
+        while worker.ask(policy, path, "a", NOW).0 == 0 {}
+        for _ in 1..FLOOD {
+            assert!(!worker.ask(policy, path, "a", NOW).1, "no flood yet");
+        }
+        worker
     }
 }
 
 #[test]
 fn a_flood_is_refused_without_asking_the_store_and_told_the_right_wait() {
     let policy = policy("12/min");
-    let (mut store, mut memory) = (Counted::default(), All::default());
-    for _ in 0..2 {
-        assert_eq!(
-            wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)),
-            0
-        );
-    }
-    assert_eq!(
-        wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)),
-        5 * SECOND
-    );
-    let (asked, written) = (store.1, store.2);
+    let mut worker = Worker::flooded(&policy, "/");
+    let (asked, written) = (worker.store.1, worker.store.2);
     for later in [0, 1, SECOND / 2, SECOND - 1] {
-        let decision = ask(&policy, &mut store, &mut memory, "/", "a", NOW + later);
-        assert_eq!(wait(&decision), 5 * SECOND - later);
-        assert!(decision.counts.remembered);
+        let told = worker.ask(&policy, "/", "a", NOW + later);
+        assert_eq!(told, (5 * SECOND - later, true));
     }
-    assert_eq!(store.1, asked);
-    // After a second it asks again.
-    let decision = ask(
-        &policy,
-        &mut store,
-        &mut memory,
-        "/",
-        "a",
-        NOW + MAX_REMEMBERED,
-    );
-    assert_eq!(
-        (wait(&decision), decision.counts.remembered),
-        (4 * SECOND, false)
-    );
-    assert_eq!(store.2, written, "a refusal writes nothing");
+    assert_eq!(worker.store.1, asked);
+    // After a second it asks again, and it takes another flood to be told from memory.
+    for _ in 0..FLOOD {
+        let told = worker.ask(&policy, "/", "a", NOW + MAX_REMEMBERED);
+        assert_eq!(told, (4 * SECOND, false));
+    }
+    assert!(worker.ask(&policy, "/", "a", NOW + MAX_REMEMBERED).1);
+    assert_eq!(worker.store.2, written, "a refusal writes nothing");
 }
 
 #[test]
 fn what_is_remembered_ends_when_the_wait_does() {
     let policy = policy("10/s");
-    let (mut store, mut memory) = (Counted::default(), All::default());
-    for _ in 0..3 {
-        ask(&policy, &mut store, &mut memory, "/", "a", NOW);
-    }
-    assert_eq!(
-        wait(&ask(
-            &policy,
-            &mut store,
-            &mut memory,
-            "/",
-            "a",
-            NOW + SECOND / 10 - 1
-        )),
-        1
-    );
-    assert_eq!(
-        wait(&ask(
-            &policy,
-            &mut store,
-            &mut memory,
-            "/",
-            "a",
-            NOW + SECOND / 10
-        )),
-        0
-    );
+    let mut worker = Worker::flooded(&policy, "/");
+    let end = NOW + SECOND / 10;
+    assert_eq!(worker.ask(&policy, "/", "a", end - 1), (1, true));
+    assert_eq!(worker.ask(&policy, "/", "a", end), (0, false));
 }
 
 #[test]
 fn another_caller_another_cost_and_a_clock_set_back_are_not_the_same_refusal() {
     let policy = policy("12/min");
-    let (mut store, mut memory) = (Counted::default(), All::default());
-    ask(&policy, &mut store, &mut memory, "/", "a", NOW);
-    assert!(wait(&ask(&policy, &mut store, &mut memory, "/two", "a", NOW)) > 0);
+    let mut worker = Worker::default();
+    worker.ask(&policy, "/", "a", NOW);
+    for _ in 0..FLOOD {
+        assert!(worker.ask(&policy, "/two", "a", NOW).0 > 0);
+    }
+    assert!(worker.ask(&policy, "/two", "a", NOW).1);
     assert_eq!(
-        wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)),
-        0,
+        worker.ask(&policy, "/", "a", NOW),
+        (0, false),
         "one unit is left"
     );
-    assert_eq!(
-        wait(&ask(&policy, &mut store, &mut memory, "/two", "b", NOW)),
-        0
-    );
-    assert!(wait(&ask(&policy, &mut store, &mut memory, "/", "a", NOW)) > 0);
-    assert!(
-        !ask(&policy, &mut store, &mut memory, "/", "a", NOW - 1)
-            .counts
-            .remembered
-    );
+    assert_eq!(worker.ask(&policy, "/two", "b", NOW), (0, false));
+    assert!(!worker.ask(&policy, "/two", "a", NOW - 1).1);
+}
+
+/// B7: who is refused now and then learns of every limit that refuses by then.
+#[test]
+fn b7_without_a_flood_nothing_is_told_from_memory() {
+    let policy = policy("12/min");
+    let mut worker = Worker::default();
+    for now in (0..40).map(|step| NOW + step * SECOND) {
+        assert!(!worker.ask(&policy, "/", "a", now).1);
+        assert!(!worker.ask(&policy, "/", "a", now).1);
+    }
 }

@@ -8,7 +8,7 @@ use proxy_wasm::types::Action;
 use tidegate_core::answer::{self, Answer};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
-use tidegate_core::policy::{Policy, RateLimitHeaders};
+use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
 use tidegate_core::request::Request;
 
 use crate::facts::HostFacts;
@@ -91,9 +91,20 @@ fn address_key(policy: &Policy) -> Result<Vec<u8>, String> {
     }
 }
 
+/// The rate limit fields that a response from a cache loses.
+const FIELDS: [&str; 5] = [
+    "ratelimit",
+    "ratelimit-policy",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+];
+
 /// One request and its response.
 pub(crate) struct Stream {
     gate: Rc<Gate>,
+    /// The request went on, and not in shadow: the response may be touched.
+    passed: bool,
     /// The header lines to add to the response.
     fields: Vec<(&'static str, String)>,
 }
@@ -102,6 +113,7 @@ impl Stream {
     pub(crate) fn new(gate: Rc<Gate>) -> Self {
         Self {
             gate,
+            passed: false,
             fields: Vec::new(),
         }
     }
@@ -120,9 +132,8 @@ impl Stream {
         let _ = host::set_property(DECISION, told(&gate.policy, &decision).as_bytes());
 
         let Some(denial) = decision.enforced_denial() else {
-            let shown =
-                gate.policy.headers == RateLimitHeaders::Always && decision.denial.is_none();
-            if shown {
+            self.passed = decision.mode == Mode::Enforce;
+            if self.passed && gate.policy.headers == RateLimitHeaders::Always {
                 self.fields = answer::fields(&gate.policy, &decision).lines().collect();
             }
             return Action::Continue;
@@ -138,17 +149,17 @@ impl Stream {
     /// Adds the rate limit fields. The origin's own stay beside ours, except on a response from a cache,
     /// where they tell about another request.
     fn gate_response(&mut self) {
-        if self.fields.is_empty() {
+        if !core::mem::take(&mut self.passed) {
             return;
         }
         let map = Map::ResponseHeaders;
+        // A response without our fields, or with one too many, is better than none: failures change nothing.
         if host::header(map, "age").is_some_and(|age| age.iter().any(|digit| *digit != b'0')) {
-            for (name, _) in &self.fields {
+            for name in FIELDS {
                 let _ = host::remove_header(map, name);
             }
         }
         for (name, value) in self.fields.drain(..) {
-            // A response without them is better than none.
             let _ = host::add_header(map, name, &value);
         }
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::ContextType;
-use tidegate_core::policy::Policy;
+use tidegate_core::policy::{Policy, json_of_struct};
 
 use crate::gate::{Gate, Stream};
 use crate::host::{self, Level};
@@ -42,6 +42,8 @@ impl Root {
         }
         let document = host::plugin_configuration()
             .map_err(|_| vec!["the configuration of the plugin cannot be read".to_owned()])?;
+        // Envoy hands over a `StringValue` as its text, and a `Struct` as the bytes of the message.
+        let document = json_of_struct(&document).unwrap_or(document);
         let policy = Policy::parse(&document)
             .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         Gate::new(policy).map_err(|error| vec![error])

@@ -127,8 +127,7 @@ fn cookie<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>
         .flat_map(|line| line.split(|byte| *byte == b';'))
         .filter_map(|pair| {
             let mut halves = pair.splitn(2, |byte| *byte == b'=');
-            (halves.next()?.trim_ascii() == name.as_bytes())
-                .then(|| halves.next().unwrap_or_default())
+            (trim(halves.next()?) == name.as_bytes()).then(|| halves.next().unwrap_or_default())
         });
     Ok(only(values)?.map(Cow::Borrowed))
 }
@@ -141,12 +140,21 @@ fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<Option<&'a [u8
     Ok(first)
 }
 
-/// Without the spaces and tabs around it.
+/// Without the white space around it.
 fn trimmed(value: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     match value {
-        Cow::Borrowed(value) => Cow::Borrowed(value.trim_ascii()),
-        Cow::Owned(value) => Cow::Owned(value.trim_ascii().to_vec()),
+        Cow::Borrowed(value) => Cow::Borrowed(trim(value)),
+        Cow::Owned(value) => Cow::Owned(trim(&value).to_vec()),
     }
+}
+
+/// Without the spaces and tabs around it (OWS of RFC 9110, section 5.6.3); other control characters stay, and
+/// are refused.
+fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
 }
 
 /// What stands for a secret everywhere.

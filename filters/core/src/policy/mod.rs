@@ -13,6 +13,7 @@ mod pointer;
 mod read;
 #[cfg(feature = "schema")]
 mod schema;
+mod structure;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub use self::parse::Checked;
 pub use self::read::MAX_DOCUMENT_BYTES;
 #[cfg(feature = "schema")]
 pub use self::schema::schema;
+pub use self::structure::json_of_struct;
 use crate::quota::Quota;
 
 /// A policy that may be enforced: everything in it has been checked.
