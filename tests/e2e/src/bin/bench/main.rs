@@ -16,6 +16,7 @@ mod policies;
 mod report;
 mod rows;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -24,7 +25,7 @@ use indicatif::ProgressBar;
 
 use load::Load;
 use report::Report;
-use rows::Row;
+use rows::{Kind, Row};
 
 /// Compares what Envoys with and without the module spend on a request.
 #[derive(Debug, Parser)]
@@ -39,6 +40,12 @@ struct Arguments {
     /// Adds rows that take the module's share apart
     #[arg(long)]
     detail: bool,
+    /// Leaves out every row, but the bare one, whose name does not contain this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Measures another build of the module as well, with three limits and headers; may be given more than once
+    #[arg(long, value_name = "FILE")]
+    module: Vec<PathBuf>,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -58,13 +65,19 @@ async fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> Result<()> {
     cpu::pin(std::process::id(), cpu::OTHERS)?;
     let origin = origin::start().await?;
-    let plan = rows::all(arguments.detail);
+    let mut plan = rows::all(arguments.detail);
+    if let Some(text) = &arguments.only {
+        plan.retain(|row| row.kind == Kind::Bare || row.name.contains(text));
+    }
+    plan.extend(arguments.module.iter().map(|path| rows::build(path)));
     let steps = u64::try_from(plan.len())? * (u64::from(arguments.rounds) + 1);
     let progress = ProgressBar::new(steps);
 
     let mut rows = Vec::new();
     for row in plan {
-        let running = Running::start(&row, origin).await.context(row.name)?;
+        let running = Running::start(&row, origin)
+            .await
+            .context(row.name.clone())?;
         rows.push((row, running));
         progress.inc(1);
     }
@@ -77,7 +90,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
             let nanos = running
                 .measure(row, arguments.requests)
                 .await
-                .context(row.name)?;
+                .context(row.name.clone())?;
             report.add(index, nanos);
             progress.inc(1);
         }

@@ -48,7 +48,7 @@ impl Report {
             rows.iter()
                 .zip(&self.rows)
                 .filter(move |(row, _)| row.kind == kind)
-                .map(|(row, nanos)| (row.name, nanos))
+                .map(|(row, nanos)| (&row.name, nanos))
         };
         let met = |yes: bool| if yes { "met" } else { "not met" };
         let mut text = String::new();
