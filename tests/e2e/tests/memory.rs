@@ -4,8 +4,11 @@
 //! account that ever came. Here a million come.
 
 #![allow(
-    clippy::unwrap_used,
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
     clippy::print_stdout,
+    clippy::unwrap_used,
     reason = "a test that cannot go on fails; the figures are part of what it tells"
 )]
 

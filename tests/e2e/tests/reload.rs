@@ -1,7 +1,13 @@
 //! What changes while Envoy serves: the policy, a listener, the module. Nobody's request fails for it, and nobody's
 //! bucket is filled.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
 
 #[path = "reload/steady.rs"]
 mod steady;

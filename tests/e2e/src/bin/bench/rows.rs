@@ -1,6 +1,6 @@
 //! What is compared.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -9,6 +9,9 @@ use tidegate_e2e::{Client, Envoy, repo};
 
 use crate::load::Callers;
 use crate::policies;
+
+/// Makes the Envoy of a row.
+type Build = fn() -> Result<Builder>;
 
 /// One line of the table.
 pub(crate) struct Row {
@@ -54,14 +57,14 @@ const ROTATING: Callers = Callers {
 
 /// All rows; the first is the bare one.
 pub(crate) fn all(detail: bool) -> Vec<Row> {
-    let row = |name: &str, kind, build: fn() -> Result<Builder>| Row {
+    let row = |name: &str, kind, build: Build| Row {
         name: name.to_owned(),
         kind,
         build: Box::new(build),
         callers: MANY,
         status: 200,
     };
-    let refusal = |name: &str, kind, build: fn() -> Result<Builder>, callers| Row {
+    let refusal = |name: &str, kind, build: Build, callers| Row {
         name: name.to_owned(),
         kind,
         build: Box::new(build),
@@ -108,7 +111,7 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
         ),
     ];
     if detail {
-        let more: [(_, fn() -> Result<Builder>); 6] = [
+        let more: [(&str, Build); 6] = [
             ("detail: no limit", || {
                 tidegate(&policies::wide(0, "always"))
             }),
@@ -161,9 +164,7 @@ fn tidegate(policy: &Value) -> Result<Builder> {
 
 /// A filter of this benchmark's own.
 fn module(name: &str) -> Result<Builder> {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repo().join("target"), PathBuf::from);
-    let path = target.join(format!("wasm32-wasip1/release/{name}.wasm"));
+    let path = repo().join(format!("target/wasm32-wasip1/release/{name}.wasm"));
     ensure!(path.is_file(), "no {}; run `make bench`", path.display());
     Ok(Envoy::builder().module(path).policy_text(""))
 }
