@@ -88,9 +88,10 @@ bench-core: ## Time one decision natively, beside the governor crate
 	@scripts/need cargo
 	$(CARGO) bench -p tidegate-core
 
-bench: build ## Compare CPU per request of Envoys with and without the module
+bench: build ## Compare CPU per request of Envoys with and without the module (BENCH="--rounds 100 --detail")
 	@scripts/need envoy
-	$(CARGO) run --release -q -p tidegate-e2e --bin bench
+	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- $(BENCH)
 
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew

@@ -48,6 +48,7 @@ pub struct Builder {
     pub(super) underscores: &'static str,
     pub(super) max_headers: u32,
     pub(super) max_headers_kb: u32,
+    pub(super) access_log: bool,
     pub(super) before: Vec<Value>,
     pub(super) after: Vec<Value>,
 }
@@ -71,6 +72,7 @@ impl Default for Builder {
             // Envoy's own defaults.
             max_headers: 100,
             max_headers_kb: 60,
+            access_log: true,
             before: Vec::new(),
             after: Vec::new(),
         }
@@ -151,6 +153,20 @@ impl Builder {
     #[must_use]
     pub const fn origin(mut self, origin: &Origin) -> Self {
         self.origin = Some(origin.address());
+        self
+    }
+
+    /// Passes requests on to an origin that is not the harness's.
+    #[must_use]
+    pub const fn origin_at(mut self, origin: SocketAddr) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+
+    /// Leaves the access log out: it grows with each request, and costs about as much as a filter.
+    #[must_use]
+    pub const fn without_access_log(mut self) -> Self {
+        self.access_log = false;
         self
     }
 

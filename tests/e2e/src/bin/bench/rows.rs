@@ -1,0 +1,205 @@
+//! What is compared.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use tidegate_e2e::envoy::Builder;
+use tidegate_e2e::{Client, Envoy, repo};
+
+use crate::load::Callers;
+use crate::policies;
+
+/// Makes the Envoy of a row.
+type Build = fn() -> Result<Builder>;
+
+/// One line of the table.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) build: Box<dyn Fn() -> Result<Builder>>,
+    pub(crate) callers: Callers,
+    pub(crate) status: u16,
+}
+
+/// What a line is to the closing words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What all others are compared with.
+    Bare,
+    /// The naive filter.
+    Naive,
+    /// The policy that the aim is about.
+    Whole,
+    /// Tidegate refuses.
+    Refusal,
+    /// Nothing that they speak of.
+    Other,
+}
+
+/// So many that each has a bucket of its own, and few enough that each comes back.
+const MANY: Callers = Callers {
+    tenants: 10,
+    accounts: 1_000,
+};
+
+/// One account, over and over.
+const ONE: Callers = Callers {
+    tenants: 1,
+    accounts: 1,
+};
+
+/// More accounts of one tenant than a worker remembers refusals of.
+const ROTATING: Callers = Callers {
+    tenants: 1,
+    accounts: 10_000,
+};
+
+/// All rows; the first is the bare one.
+pub(crate) fn all(detail: bool) -> Vec<Row> {
+    let row = |name: &str, kind, build: Build| Row {
+        name: name.to_owned(),
+        kind,
+        build: Box::new(build),
+        callers: MANY,
+        status: 200,
+    };
+    let refusal = |name: &str, kind, build: Build, callers| Row {
+        name: name.to_owned(),
+        kind,
+        build: Box::new(build),
+        callers,
+        status: 429,
+    };
+    let mut rows = vec![
+        row("bare", Kind::Bare, || Ok(Envoy::builder())),
+        row("native `local_ratelimit`, per account", Kind::Other, || {
+            Ok(Envoy::builder().filter_before(local_ratelimit(1_000_000, 1_000)))
+        }),
+        row("Lua that reads one header", Kind::Other, || {
+            Ok(Envoy::builder().filter_before(lua()))
+        }),
+        row("wasm that does nothing", Kind::Other, || {
+            module("tidegate_bench_noop")
+        }),
+        row("wasm, one naive bucket per account", Kind::Naive, || {
+            module("tidegate_bench_naive")
+        }),
+        row("Tidegate, one limit, no headers", Kind::Other, || {
+            tidegate(&policies::account("off"))
+        }),
+        row("Tidegate, three limits and headers", Kind::Whole, || {
+            tidegate(&policies::wide(3, "always"))
+        }),
+        refusal(
+            "native, refusing one account",
+            Kind::Other,
+            || Ok(Envoy::builder().filter_before(local_ratelimit(1, 1))),
+            ONE,
+        ),
+        refusal(
+            "Tidegate, refusing one account",
+            Kind::Refusal,
+            || tidegate(&policies::drained_account()),
+            ONE,
+        ),
+        refusal(
+            "Tidegate, refusing 10,000 accounts of one drained tenant",
+            Kind::Refusal,
+            || tidegate(&policies::drained_tenant()),
+            ROTATING,
+        ),
+    ];
+    if detail {
+        let more: [(&str, Build); 6] = [
+            ("detail: no limit", || {
+                tidegate(&policies::wide(0, "always"))
+            }),
+            ("detail: one limit and headers", || {
+                tidegate(&policies::account("always"))
+            }),
+            ("detail: two limits and headers", || {
+                tidegate(&policies::wide(2, "always"))
+            }),
+            ("detail: two limits, no headers", || {
+                tidegate(&policies::wide(2, "off"))
+            }),
+            ("detail: three limits, no headers", || {
+                tidegate(&policies::wide(3, "off"))
+            }),
+            ("detail: three limits in shadow", || {
+                let mut policy = policies::wide(3, "always");
+                policy["mode"] = json!("shadow");
+                tidegate(&policy)
+            }),
+        ];
+        rows.extend(more.map(|(name, build)| row(name, Kind::Other, build)));
+    }
+    rows
+}
+
+/// Another build of the module under the whole policy.
+pub(crate) fn build(path: &Path) -> Row {
+    let module = path.to_owned();
+    Row {
+        name: format!("`{}`, three limits and headers", path.display()),
+        kind: Kind::Other,
+        build: Box::new(move || Ok(tidegate(&policies::wide(3, "always"))?.module(&module))),
+        callers: MANY,
+        status: 200,
+    }
+}
+
+/// The version of an Envoy that runs.
+pub(crate) async fn version(envoy: &Envoy) -> Result<String> {
+    let url = format!("{}/server_info", envoy.admin());
+    let info = Client::h1().get(url).send().await?.json()?;
+    let version = info["version"].as_str().context("`version`")?;
+    Ok(version.split('/').nth(1).unwrap_or(version).to_owned())
+}
+
+fn tidegate(policy: &Value) -> Result<Builder> {
+    Ok(Envoy::builder().policy(policy))
+}
+
+/// A filter of this benchmark's own.
+fn module(name: &str) -> Result<Builder> {
+    let path = repo().join(format!("target/wasm32-wasip1/release/{name}.wasm"));
+    ensure!(path.is_file(), "no {}; run `make bench`", path.display());
+    Ok(Envoy::builder().module(path).policy_text(""))
+}
+
+fn local_ratelimit(burst: u32, accounts: u32) -> Value {
+    let always = json!({"default_value": {"numerator": 100, "denominator": "HUNDRED"}});
+    json!({
+        "name": "envoy.filters.http.local_ratelimit",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
+            "stat_prefix": "bench",
+            "filter_enabled": always,
+            "filter_enforced": always,
+            "always_consume_default_token_bucket": false,
+            "token_bucket": {"max_tokens": 1_000_000_000, "tokens_per_fill": 1_000_000_000, "fill_interval": "86400s"},
+            "max_dynamic_descriptors": 2 * accounts,
+            "rate_limits": [{"actions": [{"request_headers": {
+                "header_name": "x-account", "descriptor_key": "account",
+            }}]}],
+            // Without a value there is one bucket for each value that comes.
+            "descriptors": [{
+                "entries": [{"key": "account"}],
+                "token_bucket": {"max_tokens": burst, "tokens_per_fill": burst, "fill_interval": "86400s"},
+            }],
+        },
+    })
+}
+
+fn lua() -> Value {
+    json!({
+        "name": "envoy.filters.http.lua",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string":
+                "function envoy_on_request(handle)\n  local account = handle:headers():get(\"x-account\")\nend\n"},
+        },
+    })
+}
