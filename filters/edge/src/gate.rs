@@ -1,6 +1,7 @@
 //! The role `gate`: decides about each request on its way in, and adds the rate limit fields on the way out.
 
 use core::cell::RefCell;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use proxy_wasm::traits::{Context, HttpContext};
@@ -179,9 +180,9 @@ impl HttpContext for Stream {
 }
 
 /// The decision as access logs show it.
-fn told(policy: &Policy, decision: &Decision<'_>) -> String {
+fn told(policy: &Policy, decision: &Decision<'_>) -> Cow<'static, str> {
     let Some(denial) = &decision.denial else {
-        return "allowed".to_owned();
+        return Cow::Borrowed("allowed");
     };
     let how = if decision.enforced_denial().is_some() {
         "refused"
@@ -192,7 +193,7 @@ fn told(policy: &Policy, decision: &Decision<'_>) -> String {
         .refusing_limit()
         .and_then(|id| policy.limits.get(id.0));
     let rule = limit.map_or(denial.rule(), |limit| &limit.name);
-    format!("{how}:{rule}")
+    Cow::Owned(format!("{how}:{rule}"))
 }
 
 /// Whether a caller speaks gRPC.

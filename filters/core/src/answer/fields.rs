@@ -9,8 +9,6 @@
 //!
 //! No partition key (`pk`) is sent: it would say who the caller is to everybody who sees the response.
 
-use std::fmt::Write as _;
-
 use crate::admission::{Said, Standing};
 use crate::answer::retry_after;
 use crate::engine::Decision;
@@ -61,8 +59,8 @@ pub fn fields(policy: &Policy, decision: &Decision<'_>) -> RateLimitFields {
         .and_then(retry_after)
         .unwrap_or(MAX_INTEGER);
     let mut fields = RateLimitFields {
-        policy: String::with_capacity(64),
-        limit: String::with_capacity(64),
+        policy: String::with_capacity(96),
+        limit: String::with_capacity(96),
         legacy: None,
     };
     for standing in &decision.standings {
@@ -74,18 +72,16 @@ pub fn fields(policy: &Policy, decision: &Decision<'_>) -> RateLimitFields {
         };
         let quota = standing.quota;
         let window = quota.capacity().div_ceil(NANOS_PER_SEC).max(1);
-        let comma = if fields.policy.is_empty() { "" } else { ", " };
-        // A limit's name is made of characters that need no escaping; writing to a string cannot fail.
-        let _ = write!(
-            fields.policy,
-            "{comma}\"{}\";q={};w={window}",
-            limit.name,
-            quota.burst()
+        // A limit's name is made of characters that need no escaping.
+        member(
+            &mut fields.policy,
+            &limit.name,
+            [(";q=", quota.burst()), (";w=", window)],
         );
-        let _ = write!(
-            fields.limit,
-            "{comma}\"{}\";r={remaining};t={reset}",
-            limit.name
+        member(
+            &mut fields.limit,
+            &limit.name,
+            [(";r=", remaining), (";t=", reset)],
         );
         let nearest = fields
             .legacy
@@ -95,6 +91,20 @@ pub fn fields(policy: &Policy, decision: &Decision<'_>) -> RateLimitFields {
         }
     }
     fields
+}
+
+/// Adds a member to a List. By hand, because this runs for each response: `write!` takes twice as long.
+fn member(list: &mut String, name: &str, parameters: [(&str, u64); 2]) {
+    if !list.is_empty() {
+        list.push_str(", ");
+    }
+    list.push('"');
+    list.push_str(name);
+    list.push('"');
+    for (key, value) in parameters {
+        list.push_str(key);
+        list.push_str(itoa::Buffer::new().format(value));
+    }
 }
 
 /// `r` and `t` of a limit.
