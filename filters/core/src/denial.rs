@@ -35,8 +35,21 @@ pub enum Denial {
     StoreUnavailable,
 }
 
+/// The rules that are no limits, as metrics and access logs name them; no limit may have such a name.
+pub const RULES: [&str; 6] = [
+    "cost-exceeds-burst",
+    "cost-invalid",
+    "identity-ambiguous",
+    "identity-required",
+    "reserved-name",
+    "store-unavailable",
+];
+
+/// The rule of a request that nothing refuses; no limit may have this name.
+pub const NO_RULE: &str = "none";
+
 impl Denial {
-    /// The name of the rule that refused, where it is no limit; it stands in metrics and logs.
+    /// The name of the rule that refused, one of [`RULES`]; for [`Denial::QuotaExceeded`] it is the limit.
     pub const fn rule(&self) -> &'static str {
         match self {
             Self::QuotaExceeded { .. } => "quota-exceeded",

@@ -1,6 +1,5 @@
 //! What a request is told apart by: the key of each dimension, made once and used by every limit.
 
-use crate::denial::Denial;
 use crate::identity::{Identity, Part};
 use crate::key::{Key, Parts, Secret};
 use crate::policy::{Dimension, Route};
@@ -56,58 +55,50 @@ impl<'a> Dimensions<'a> {
         }
     }
 
-    /// The key of the caller's bucket in a limit by `per`, in which `otherwise` stands in for what is absent.
-    ///
-    /// # Errors
-    /// [`Denial::IdentityRequired`] where a dimension is absent and so is the one that stands in for it;
-    /// [`Denial::IdentityAmbiguous`] where the address is malformed.
-    pub(crate) fn key(&mut self, per: &[Dimension], otherwise: &Dimension) -> Result<Key, Denial> {
+    /// The key of the caller's bucket in a limit by `per`, in which `otherwise` stands in for what is absent;
+    /// `None` where that is absent too, and nothing tells the caller from others.
+    pub(crate) fn key(&mut self, per: &[Dimension], otherwise: &Dimension) -> Option<Key> {
         if let [only] = per
-            && let Some(key) = self.find(only)?
+            && let Some(key) = self.find(only)
         {
-            return Ok(key);
+            return Some(key);
         }
         let mut parts = Parts::new();
         for dimension in per {
             // What stands in brings its own tag: it is never taken for what it stands in for.
-            let (tag, key) = match self.find(dimension)? {
-                Some(key) => (tag(dimension), key),
-                None => {
-                    let key = self.find(otherwise)?.ok_or(Denial::IdentityRequired)?;
-                    (tag(otherwise), key)
-                }
-            };
-            parts.push_key(tag, key);
+            match self.find(dimension) {
+                Some(key) => parts.push_key(tag(dimension), key),
+                None => parts.push_key(tag(otherwise), self.find(otherwise)?),
+            }
         }
-        Ok(self.secret.key(&parts))
+        Some(self.secret.key(&parts))
     }
 
     /// The key of a dimension; `None` if it is absent.
-    fn find(&mut self, dimension: &Dimension) -> Result<Option<Key>, Denial> {
+    fn find(&mut self, dimension: &Dimension) -> Option<Key> {
         let place = usize::from(tag(dimension));
         if let Some(Some(known)) = self.known.get(place) {
-            return Ok(*known);
+            return *known;
         }
         self.parts.clear();
-        let present = self.write(dimension)?;
-        let key = present.then(|| self.secret.key(&self.parts));
+        let key = self.write(dimension).then(|| self.secret.key(&self.parts));
         if let Some(known) = self.known.get_mut(place) {
             *known = Some(key);
         }
-        Ok(key)
+        key
     }
 
     /// Writes the value of a dimension into the parts; `false` if it is absent.
-    fn write(&mut self, dimension: &Dimension) -> Result<bool, Denial> {
+    fn write(&mut self, dimension: &Dimension) -> bool {
         let parts = &mut self.parts;
         let tag = tag(dimension);
         let mut part = |part: Option<&Part<'_>>| part.inspect(|part| part.push_to(parts)).is_some();
-        Ok(match dimension {
+        match dimension {
             Dimension::Tenant => part(self.identity.tenant.as_ref()),
             Dimension::Account => part(self.identity.account.as_ref()),
             Dimension::Plan => part(self.identity.plan.as_ref()),
             Dimension::Address => {
-                let address = self.identity.address().map_err(Denial::IdentityAmbiguous)?;
+                let address = self.identity.address();
                 address.inspect(|address| address.push_to(parts)).is_some()
             }
             Dimension::Route => {
@@ -128,6 +119,7 @@ impl<'a> Dimensions<'a> {
                 !host.is_empty()
             }
             Dimension::Header(name) => {
+                parts.push(tag, name.as_bytes());
                 let lines = self.request.lines(name).map(<[u8]>::trim_ascii);
                 let mut present = false;
                 for line in lines.filter(|line| !line.is_empty()) {
@@ -136,6 +128,6 @@ impl<'a> Dimensions<'a> {
                 }
                 present
             }
-        })
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::dimensions::Dimensions;
 use crate::identity::Identity;
 use crate::key::{Key, Secret};
 use crate::policy::{Anonymous, Cost, LimitId, Mode, Policy, Route};
-use crate::quota::{MAX_INTEGER, NANOS_PER_SEC};
+use crate::quota::NANOS_PER_SEC;
 use crate::request::Request;
 use crate::reserved;
 use crate::route;
@@ -27,6 +27,8 @@ pub struct Decision<'p> {
     pub denial: Option<Denial>,
     /// What each limit said, in the order asked; empty where no limit was asked.
     pub standings: Vec<Standing>,
+    /// Limits in shadow that cannot tell the caller from others: in force, they would refuse it.
+    pub unkeyed: Vec<LimitId>,
     /// What operators want to count.
     pub counts: Counts,
 }
@@ -52,6 +54,7 @@ impl<'p> Decision<'p> {
             mode: policy.mode,
             denial: Some(denial),
             standings: Vec::new(),
+            unkeyed: Vec::new(),
             counts: Counts::default(),
         }
     }
@@ -133,9 +136,10 @@ pub fn decide<'p, S: Store, M: Memory>(
         },
         denial: None,
         standings: Vec::new(),
+        unkeyed: Vec::new(),
         counts: Counts::default(),
     };
-    match claims(policy, route, request, store.secret()) {
+    match claims(policy, request, store.secret(), &mut decision) {
         Ok(claims) => {
             if !claims.is_empty() {
                 admit(policy, &claims, store, memory, now, &mut decision);
@@ -149,10 +153,12 @@ pub fn decide<'p, S: Store, M: Memory>(
 /// The limits that apply to a request, and whose buckets they are.
 fn claims(
     policy: &Policy,
-    route: Option<&Route>,
     request: &Request<'_>,
     secret: Secret,
+    decision: &mut Decision<'_>,
 ) -> Result<Vec<Claim>, Denial> {
+    let Decision { route, unkeyed, .. } = decision;
+    let route = *route;
     if let Some(name) = reserved::find(request) {
         return Err(Denial::ReservedName { name });
     }
@@ -175,10 +181,12 @@ fn claims(
         if anonymous == Anonymous::Allow && limit.needs_account() && identity.account.is_none() {
             continue;
         }
-        let key = match dimensions.key(&limit.per, &limit.otherwise) {
-            Ok(key) => key,
-            Err(_) if limit.shadow => continue,
-            Err(denial) => return Err(denial),
+        let Some(key) = dimensions.key(&limit.per, &limit.otherwise) else {
+            if limit.shadow {
+                unkeyed.push(*id);
+                continue;
+            }
+            return Err(Denial::IdentityRequired);
         };
         claims.push(Claim {
             limit: *id,
@@ -204,14 +212,18 @@ fn cost(route: Option<&Route>, request: &Request<'_>) -> Result<u64, Denial> {
     let Some(line) = lines.next() else {
         return Ok(default);
     };
-    core::str::from_utf8(line)
-        .ok()
-        .filter(|text| lines.next().is_none() && text.bytes().all(|byte| byte.is_ascii_digit()))
-        .and_then(|text| text.parse().ok())
-        .filter(|cost| (1..=MAX_INTEGER).contains(cost))
-        .ok_or_else(|| Denial::CostInvalid {
-            header: name.clone(),
-        })
+    let digits = lines.next().is_none() && line.iter().all(u8::is_ascii_digit);
+    // A number too large to hold is above every burst all the same.
+    let cost = line.iter().fold(0_u64, |cost, digit| {
+        cost.saturating_mul(10)
+            .saturating_add(u64::from(digit.saturating_sub(b'0')))
+    });
+    if digits && cost > 0 {
+        return Ok(cost);
+    }
+    Err(Denial::CostInvalid {
+        header: name.clone(),
+    })
 }
 
 /// Asks the memory, then the store.
@@ -297,11 +309,19 @@ fn aged(standings: &[Standing], age: u64) -> Vec<Standing> {
     standings
 }
 
-/// One key for all buckets and the cost of a request: the same request again has the same one.
+/// One key for all limits, buckets and the cost of a request: the same request again has the same one, and no
+/// other. Limits with the same dimensions have the same keys, so the limit is part of it; callers may share a
+/// bucket and not a plan, so is the quota.
 fn memory_key(claims: &[Claim]) -> Key {
     claims.iter().fold(Key::ZERO, |key, claim| {
-        // The quota is in it for callers that share a bucket and not a plan.
-        let numbers = claim.cost ^ claim.quota.capacity().rotate_left(32);
-        key.and(claim.key, numbers)
+        let LimitId(limit) = claim.limit;
+        [
+            u64::try_from(limit).unwrap_or(u64::MAX),
+            claim.cost,
+            claim.quota.capacity(),
+            claim.quota.interval(),
+        ]
+        .into_iter()
+        .fold(key, |key, number| key.and(claim.key, number))
     })
 }

@@ -8,12 +8,17 @@
 //! - *Never one too many*: between any two moments a bucket admits at most its burst, plus its rate times
 //!   what lies between.
 //! - *A refusal moves nothing*: only [`Check::Now`] carries a new state. The one exception is a state that
-//!   could not have come about under the policy in force (the clock stepped back, a quota was lowered): it
-//!   is brought back to what an empty bucket would be, which never lengthens a wait.
+//!   could not have come about under the policy in force (the clock stepped back, a quota was lowered), by
+//!   more than [`SKEW`]: it is brought back to what an empty bucket would be, which never lengthens a wait.
 //! - *Exact*: asked again exactly [`Check::Later`]`::wait` later, an untouched bucket admits; one
 //!   nanosecond earlier it does not.
 
-use crate::quota::Quota;
+use crate::quota::{NANOS_PER_SEC, Quota};
+
+/// How far apart the times may be at which two workers look at one bucket, in nanoseconds: 1 s. A worker that was
+/// held up between reading the clock and reading the bucket sees what others charged meanwhile; that is no
+/// clock that stepped back.
+pub const SKEW: u64 = NANOS_PER_SEC;
 
 /// When a bucket is full again, in nanoseconds on the clock that the caller passes as `now`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -82,7 +87,11 @@ pub fn check(state: FullAt, now: u64, quota: Quota, ceiling: u64, cost: u64) -> 
         return Check::Never;
     }
     let latest = now.saturating_add(ceiling.max(quota.capacity()));
-    let full_at = state.0.min(latest);
+    let full_at = if state.0 > latest.saturating_add(SKEW) {
+        latest
+    } else {
+        state.0
+    };
     let missing = full_at.saturating_sub(now);
     let needed = missing.saturating_add(cost.saturating_mul(quota.interval()));
     if needed <= quota.capacity() {
@@ -98,10 +107,10 @@ pub fn check(state: FullAt, now: u64, quota: Quota, ceiling: u64, cost: u64) -> 
 }
 
 /// Takes a charge back: what the state is without it, given the state `before` it and the one it left
-/// (`charged`), when the bucket now stands at `state`.
+/// (`charged`), when the bucket stands at `state` at `now`.
 ///
-/// Never creates quota: the result is never fuller than if the charge had not been made, and where others
-/// have charged the bucket meanwhile, their charges stay.
+/// Never creates quota, as long as no other charge was made later than `now`: the result is never fuller than
+/// if the charge had not been made, and where others have charged the bucket meanwhile, their charges stay.
 pub fn refund(state: FullAt, before: FullAt, charged: FullAt, now: u64) -> FullAt {
     let Some(others) = state.0.checked_sub(charged.0) else {
         return state;

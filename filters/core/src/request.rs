@@ -58,6 +58,21 @@ impl<'a> Request<'a> {
             .map(|(_, value)| *value)
     }
 
+    /// Whether a header is there whose name is `name` but for underscores in place of hyphens.
+    pub fn has_twin(&self, name: &str) -> bool {
+        let name = name.as_bytes();
+        let hyphen = |byte: u8| if byte == b'_' { b'-' } else { byte };
+        self.headers.iter().any(|(header, _)| {
+            header.len() == name.len()
+                && header.contains(&b'_')
+                && *header != name
+                && header
+                    .iter()
+                    .zip(name)
+                    .all(|(one, other)| hyphen(*one) == hyphen(*other))
+        })
+    }
+
     /// The path without its query.
     pub fn path_only(&self) -> &'a [u8] {
         self.path

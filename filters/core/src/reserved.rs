@@ -6,6 +6,9 @@ use crate::request::Request;
 /// The beginning of every reserved header name.
 pub const HEADER_PREFIX: &[u8] = b"x-tidegate-";
 
+/// How much of a name is shown, in bytes.
+const MOST_SHOWN: usize = 64;
+
 /// The reserved parameter of the query.
 pub const PARAMETER: &[u8] = b"__tidegate";
 
@@ -26,7 +29,8 @@ pub fn find(request: &Request<'_>) -> Option<String> {
             })
     });
     if let Some(name) = header {
-        return Some(String::from_utf8_lossy(name).into_owned());
+        let shown = name.get(..MOST_SHOWN).unwrap_or(name);
+        return Some(String::from_utf8_lossy(shown).into_owned());
     }
     request
         .query()?

@@ -48,6 +48,11 @@ pub trait Store {
     /// The secret under which this store's keys are made.
     fn secret(&self) -> Secret;
 
+    /// A time not before `now`, as late as the store can tell: whatever others wrote so far, they wrote before it.
+    fn later(&mut self, now: u64) -> u64 {
+        now
+    }
+
     /// Reads a value; one that was never written is empty.
     ///
     /// # Errors

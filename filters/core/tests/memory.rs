@@ -149,6 +149,19 @@ fn another_caller_another_cost_and_a_clock_set_back_are_not_the_same_refusal() {
     assert!(!worker.ask(&policy, "/two", "a", NOW - 1).1);
 }
 
+#[test]
+fn the_flood_of_one_limit_is_not_the_refusal_of_another() {
+    // Both have one bucket for each account, and a burst of one minute's worth: one capacity.
+    let document = br#"{"policy": "m", "version": "1", "identity": {"account": [{"header": "x-account"}]},
+        "limits": {"reads": {"per": ["account"], "rate": "60/min"}, "writes": {"per": ["account"], "rate": "60/min"}},
+        "routes": [{"name": "r", "match": {"path": "/r"}, "limits": ["reads"]},
+                   {"name": "w", "match": {"path": "/w"}, "limits": ["writes"]}]}"#;
+    let policy = Policy::parse(document).unwrap();
+    let mut worker = Worker::flooded(&policy, "/w");
+    assert!(worker.ask(&policy, "/w", "a", NOW).1);
+    assert_eq!(worker.ask(&policy, "/r", "a", NOW), (0, false));
+}
+
 /// B7: who is refused now and then learns of every limit that refuses by then.
 #[test]
 fn b7_without_a_flood_nothing_is_told_from_memory() {

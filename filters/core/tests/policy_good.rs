@@ -241,7 +241,7 @@ fn a_policy_with_every_enforced_key_means_what_it_says() {
     };
     assert_eq!(orders.cost, header(1));
     assert_eq!(orders.anonymous, Anonymous::Deny);
-    assert_eq!(orders.mode, Some(Mode::Enforce));
+    assert_eq!(orders.mode, Some(Mode::Shadow));
     assert_eq!(bulk.cost, header(5));
     assert_eq!(bulk.anonymous, Anonymous::Allow);
     assert_eq!(rest.matcher, RouteMatch::default());

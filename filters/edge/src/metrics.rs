@@ -3,21 +3,11 @@
 //! there are as many as it has rules, whatever callers send.
 
 use tidegate_core::admission::{Said, Standing};
-use tidegate_core::denial::Denial;
+use tidegate_core::denial::{Denial, NO_RULE, RULES};
 use tidegate_core::engine::Decision;
 use tidegate_core::policy::Policy;
 
 use crate::host::{self, MetricKind};
-
-/// The rules that are no limits: the names that [`Denial::rule`] gives.
-const RULES: [&str; 6] = [
-    "cost-exceeds-burst",
-    "cost-invalid",
-    "identity-ambiguous",
-    "identity-required",
-    "reserved-name",
-    "store-unavailable",
-];
 
 /// The metrics of one policy, as the host numbers them.
 pub(crate) struct Metrics {
@@ -78,7 +68,7 @@ impl Metrics {
             let _ = host::record_metric(id, 1);
         }
         Self {
-            allowed: decisions("none", "allowed"),
+            allowed: decisions(NO_RULE, "allowed"),
             limits: policy
                 .limits
                 .iter()
@@ -92,7 +82,8 @@ impl Metrics {
     }
 
     /// Counts a decision: as allowed or refused by what happened to the request, and as `shadow-refused` for
-    /// the rule that would have refused it, and for each limit in shadow that would have.
+    /// the rule that would have refused it, and for each limit in
+    /// shadow that would have.
     pub(crate) fn count(&self, decision: &Decision<'_>) {
         let enforced = decision.enforced_denial().is_some();
         if !enforced {
@@ -110,6 +101,11 @@ impl Metrics {
         }
         for standing in decision.standings.iter().filter(|s| s.shadow && refuses(s)) {
             if let Some(refusals) = self.limits.get(standing.limit.0) {
+                refusals.shadow.add(1);
+            }
+        }
+        for limit in &decision.unkeyed {
+            if let Some(refusals) = self.limits.get(limit.0) {
                 refusals.shadow.add(1);
             }
         }

@@ -12,7 +12,7 @@ use tidegate_core::policy::Policy;
 use tidegate_core::store::{Slot, Store, StoreError, Swap, Version};
 use tidegate_core::table;
 
-use crate::host;
+use crate::host::{self, Clock};
 
 /// A number that no writing has: the host counts them up from 1.
 const NO_WRITING: u32 = u32::MAX;
@@ -61,6 +61,10 @@ impl SharedStore {
 impl Store for SharedStore {
     fn secret(&self) -> Secret {
         self.secret
+    }
+
+    fn later(&mut self, now: u64) -> u64 {
+        host::now(Clock::Monotonic).map_or(now, |later| later.max(now))
     }
 
     fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {

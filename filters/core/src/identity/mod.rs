@@ -74,7 +74,10 @@ pub struct Identity<'a> {
     pub account: Option<Part<'a>>,
     /// What the caller pays for.
     pub plan: Option<Part<'a>>,
-    address: OnceCell<Result<Option<Address>, Ambiguity>>,
+    /// What a front signed.
+    signed: Option<Address>,
+    /// What the proxy knows of the connection, once it was asked.
+    peer: OnceCell<Option<Address>>,
     rules: &'a IdentityRules,
     request: &'a Request<'a>,
 }
@@ -92,35 +95,29 @@ impl<'a> Identity<'a> {
     /// Decides who sent `request`.
     ///
     /// # Errors
-    /// An [`Ambiguity`] where a source that is tried is present twice or malformed.
+    /// An [`Ambiguity`] where a source that is tried is present twice or malformed, or a signed address is
+    /// present twice, malformed, too old or wrongly signed.
     pub fn of(rules: &'a IdentityRules, request: &'a Request<'a>) -> Result<Self, Ambiguity> {
         let first = |sources| source::first_present(sources, request);
+        let signed = match &rules.address.signed {
+            Some(rule) => signed::read(rule, request)?,
+            None => None,
+        };
         Ok(Self {
             tenant: first(&rules.tenant)?,
             account: first(&rules.account)?,
             plan: first(&rules.plan)?,
-            address: OnceCell::new(),
+            signed: signed.map(|ip| Address::new(ip, rules.address.ipv6_prefix)),
+            peer: OnceCell::new(),
             rules,
             request,
         })
     }
 
-    /// Where the caller comes from; read the first time it is asked for.
-    ///
-    /// # Errors
-    /// An [`Ambiguity`] where a signed address is present twice, malformed, too old or wrongly signed.
-    pub fn address(&self) -> Result<Option<Address>, Ambiguity> {
-        self.address
-            .get_or_init(|| {
-                let rule = &self.rules.address;
-                if let Some(signed) = &rule.signed
-                    && let Some(ip) = signed::read(signed, self.request)?
-                {
-                    return Ok(Some(Address::new(ip, rule.ipv6_prefix)));
-                }
-                let peer = self.request.facts.source_address();
-                Ok(Address::of_peer(&peer, rule.ipv6_prefix))
-            })
-            .clone()
+    /// Where the caller comes from. The proxy is asked once, and only if no front signed an address.
+    pub fn address(&self) -> Option<Address> {
+        let prefix = self.rules.address.ipv6_prefix;
+        let peer = || Address::of_peer(&self.request.facts.source_address(), prefix);
+        self.signed.or_else(|| *self.peer.get_or_init(peer))
     }
 }

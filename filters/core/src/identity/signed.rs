@@ -30,6 +30,11 @@ pub(super) fn read(
         source: format!("header {}", rule.header),
         fault,
     };
+    if request.has_twin(&rule.header) {
+        return Err(refuse(
+            "is also there with underscores; send it once, with hyphens",
+        ));
+    }
     let mut lines = request.lines(&rule.header);
     let Some(line) = lines.next() else {
         return Ok(None);

@@ -63,10 +63,10 @@ fn read<'a>(source: &'a Source, request: &Request<'a>) -> Result<Option<Part<'a>
             (Kind::San, name, None, value)
         }
     };
-    let Some(value) = value.map(trimmed) else {
+    let Some(value) = value else {
         return Ok(None);
     };
-    if value.is_empty() {
+    if trim(&value).is_empty() {
         return Ok(None);
     }
     if value.len() > MAX_VALUE_LEN {
@@ -95,13 +95,17 @@ fn text(claim: Claim) -> Result<Option<Vec<u8>>, &'static str> {
     }
 }
 
-/// A header of exactly one line, without a comma: two lines that somebody joined are still two.
+/// A header of exactly one line, without a comma: two lines that somebody joined are still two. Some origins take
+/// `x_api_key` for `x-api-key`, so a caller who sends that is somebody else there, and is refused here.
 fn header<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>, &'static str> {
+    if request.has_twin(name) {
+        return Err("is also there with underscores; send it once, with hyphens");
+    }
     let value = only(request.lines(name))?;
     if value.is_some_and(|value| value.contains(&b',')) {
         return Err("has a comma, as if it were present twice; send it once, without a comma");
     }
-    Ok(value.map(Cow::Borrowed))
+    Ok(value.map(|value| Cow::Borrowed(trim(value))))
 }
 
 /// A parameter of the query, decoded: two spellings of one value are one caller.
@@ -129,7 +133,13 @@ fn cookie<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>
             let mut halves = pair.splitn(2, |byte| *byte == b'=');
             (trim(halves.next()?) == name.as_bytes()).then(|| halves.next().unwrap_or_default())
         });
-    Ok(only(values)?.map(Cow::Borrowed))
+    let value = only(values)?.map(trim);
+    // The quotes are no part of the value to most origins (RFC 6265, section 4.1.1).
+    let bare = |value: &'a [u8]| match value {
+        [b'"', bare @ .., b'"'] => bare,
+        other => other,
+    };
+    Ok(value.map(bare).map(Cow::Borrowed))
 }
 
 fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<Option<&'a [u8]>, &'static str> {
@@ -138,14 +148,6 @@ fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<Option<&'a [u8
         return Err("is present twice; send it once");
     }
     Ok(first)
-}
-
-/// Without the white space around it.
-fn trimmed(value: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
-    match value {
-        Cow::Borrowed(value) => Cow::Borrowed(trim(value)),
-        Cow::Owned(value) => Cow::Owned(trim(&value).to_vec()),
-    }
 }
 
 /// Without the spaces and tabs around it (OWS of RFC 9110, section 5.6.3); other control characters stay, and

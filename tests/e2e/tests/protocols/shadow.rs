@@ -96,19 +96,6 @@ async fn shadow_lets_through_what_no_limit_refuses_too() {
 }
 
 #[tokio::test]
-async fn a_policy_in_shadow_has_no_route_that_is_not() {
-    let route = json!([{"name": "all", "match": {"path": "/*"}, "mode": "enforce"}]);
-    let (envoy, _origin) = start(&policy(&json!({"mode": "shadow", "routes": route}))).await;
-    for _ in 0..4 {
-        untouched(&get(&envoy, "/", "a").await, "/");
-    }
-    assert_eq!(
-        envoy.decisions("account", "shadow-refused").await.unwrap(),
-        2
-    );
-}
-
-#[tokio::test]
 async fn operators_see_each_decision_in_metrics_and_the_access_log() {
     let (envoy, _origin) = start(&policy(&json!({}))).await;
     let table = [

@@ -30,6 +30,7 @@ use self::route::Around;
 use super::document::{self, Document, Entries, List};
 use super::faults::Faults;
 use super::{Mode, Policy, RateLimitHeaders, Route, StoreErrorRule};
+use crate::denial::{NO_RULE, RULES};
 
 /// The most limits of a policy: each has a table.
 const MOST_LIMITS: usize = 64;
@@ -74,6 +75,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
     let limits = self::limits(limits, sources, root.push_key("limits"), faults);
     let always = route::always(always, &limits, root.push_key("always"), faults);
     let around = Around {
+        shadow: mode.as_ref() == Some(&document::Mode::Shadow),
         sources,
         limits: &limits,
         always: &always,
@@ -130,6 +132,14 @@ fn limits(
     for (name, limit) in entries {
         let at = at.push_key(&name);
         names::name(&name, at, faults);
+        if name == NO_RULE || RULES.contains(&name.as_str()) {
+            faults.add(
+                at,
+                format!(
+                    "`{name}` is the name of a rule of our own in metrics and logs; write another"
+                ),
+            );
+        }
         let limit = limit.and_then(|limit| limit::limit(&name, limit, sources, at, faults));
         by_name.push((name, limit));
     }
@@ -151,6 +161,12 @@ fn routes(list: List<document::Route>, around: &Around<'_>, faults: &mut Faults)
     for (index, wire) in list.into_iter().take(MOST_ROUTES).enumerate() {
         let at = at.push_index(index);
         let Some(wire) = wire else { continue };
+        if around.shadow && wire.mode == Some(document::Mode::Enforce) {
+            faults.add(
+                at.push_key("mode"),
+                "`enforce` has no effect while `$.mode` is `shadow`; leave it out",
+            );
+        }
         if let Some(name) = &wire.name {
             match names.iter().find(|(earlier, _)| earlier == name) {
                 Some((_, first)) => {

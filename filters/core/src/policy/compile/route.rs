@@ -14,6 +14,8 @@ const MOST_LIMITS: usize = 8;
 
 /// What the rest of the policy says that a route must agree with.
 pub(super) struct Around<'a> {
+    /// The policy is in shadow.
+    pub(super) shadow: bool,
     pub(super) sources: Sources,
     pub(super) limits: &'a Limits,
     pub(super) always: &'a [LimitId],

@@ -92,7 +92,7 @@ pub(crate) struct Document {
 }
 
 /// Whether decisions change anything for callers.
-#[derive(Debug, Clone, Copy, Deserr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserr)]
 #[deserr(rename_all = lowercase)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename_all = "lowercase"))]
