@@ -118,9 +118,11 @@ fn query<'a>(name: &str, request: &Request<'a>) -> Result<Option<Cow<'a, [u8]>>,
     });
     match only(values)? {
         None => Ok(None),
-        Some(value) => percent::decode(value, true)
-            .map(Some)
-            .ok_or("has a percent sign without two hex digits; encode it as `%25`"),
+        Some(value) => match percent::decode(value, true) {
+            Some(Cow::Borrowed(value)) => Ok(Some(Cow::Borrowed(trim(value)))),
+            Some(Cow::Owned(value)) => Ok(Some(Cow::Owned(trim(&value).to_vec()))),
+            None => Err("has a percent sign without two hex digits; encode it as `%25`"),
+        },
     }
 }
 
@@ -150,8 +152,8 @@ fn only<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<Option<&'a [u8
     Ok(first)
 }
 
-/// Without the spaces and tabs around it (OWS of RFC 9110, section 5.6.3); other control characters stay, and
-/// are refused.
+/// Without the spaces and tabs around it (OWS of RFC 9110, section 5.6.3), for values that a client writes and an
+/// origin may trim; other control characters stay, and are refused. Verified names are taken as they are.
 fn trim(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
