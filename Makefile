@@ -19,7 +19,7 @@ RUNNER := wasm-bindgen-test-runner
 define e2e
 	binary=$$(scripts/envoy $(1)); \
 	echo "end to end, Envoy $(1)"; \
-	TIDEGATE_ENVOY=$$binary $(CARGO) test -p tidegate-e2e
+	TIDEGATE_ENVOY=$$binary $(CARGO) test -p tidegate-e2e -- --show-output
 endef
 
 .PHONY: help
