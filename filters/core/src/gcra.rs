@@ -1,6 +1,6 @@
 //! The generic cell rate algorithm, over integer nanoseconds.
 //!
-//! The whole state of a bucket is one timestamp, its *empty-at time*: when the bucket will be full again
+//! The whole state of a bucket is one timestamp, its *full-at time*: when the bucket will be full again
 //! (the "theoretical arrival time" of ITU-T I.371). A time that has passed, zero included, is a full
 //! bucket, so an idle bucket and an absent one are the same thing.
 //!

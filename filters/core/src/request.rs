@@ -58,13 +58,13 @@ impl<'a> Request<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// Whether a header is there whose name is `name` but for underscores in place of hyphens.
+    /// Whether a header is there whose name is `name` but for underscores in place of hyphens, or hyphens in place
+    /// of underscores.
     pub fn has_twin(&self, name: &str) -> bool {
         let name = name.as_bytes();
         let hyphen = |byte: u8| if byte == b'_' { b'-' } else { byte };
         self.headers.iter().any(|(header, _)| {
             header.len() == name.len()
-                && header.contains(&b'_')
                 && *header != name
                 && header
                     .iter()

@@ -304,6 +304,58 @@ fn d16_kinds_never_meet() {
     assert_eq!(keys.len(), 7);
 }
 
+/// D17: whatever number of limits asks, the identity is decided once: no fact is fetched twice.
+#[test]
+fn d17_identity_is_decided_once_per_request() {
+    use std::cell::Cell;
+    use tidegate_core::request::Claim;
+
+    #[derive(Default)]
+    struct Counting {
+        claims: Cell<u32>,
+        addresses: Cell<u32>,
+    }
+    impl Facts for Counting {
+        fn claim(&self, _: &str, name: &str) -> Claim {
+            self.claims.set(self.claims.get() + 1);
+            Claim::Text(name.as_bytes().to_vec())
+        }
+        fn source_address(&self) -> Vec<u8> {
+            self.addresses.set(self.addresses.get() + 1);
+            b"192.0.2.1:1".to_vec()
+        }
+        fn peer_san(&self, _: SanType) -> Option<Vec<u8>> {
+            None
+        }
+        fn address_key(&self) -> &[u8] {
+            &[]
+        }
+        fn unix_seconds(&self) -> u64 {
+            0
+        }
+    }
+
+    let policy = Policy::parse(
+        br#"{"policy": "d17", "version": "1", "identity": {"account": [{"jwt": "sub"}]}, "limits": {
+            "a": {"per": ["account"], "rate": "9/s"}, "b": {"per": ["account", "address"], "rate": "9/s"},
+            "c": {"per": ["address"], "rate": "9/s"}, "d": {"per": ["account", "route"], "rate": "9/s"}},
+            "always": ["a", "b", "c", "d"]}"#,
+    )
+    .unwrap();
+    let facts = Counting::default();
+    let request = Request {
+        method: b"GET",
+        path: b"/",
+        authority: b"",
+        headers: &[],
+        facts: &facts,
+    };
+    let decision = decide(&policy, &request, &mut MemoryStore::new(), &mut (), 1);
+    assert_eq!((decision.denial, decision.standings.len()), (None, 4));
+    // The subject and its issuer; the address.
+    assert_eq!((facts.claims.get(), facts.addresses.get()), (2, 1));
+}
+
 #[test]
 fn cookies_are_found_on_any_line_and_refused_when_there_are_two() {
     let rules = account(SourceKind::Cookie("sid".into()));

@@ -37,8 +37,10 @@ impl Gate {
     /// A line for the log, where the policy cannot be enforced here.
     pub(crate) fn new(policy: Policy) -> Result<Self, String> {
         let address_key = address_key(&policy)?;
-        let store = SharedStore::open(&policy)
-            .map_err(|error| format!("the shared data cannot be used: {error:?}"))?;
+        let store = SharedStore::open(&policy).map_err(|_| {
+            "the shared data of this `vm_id` cannot be used; give the policy one of its own"
+                .to_owned()
+        })?;
         Ok(Self {
             metrics: Metrics::new(&policy),
             policy,

@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
-use proxy_wasm::types::ContextType;
+use proxy_wasm::types::{Action, ContextType};
 use tidegate_core::policy::{Policy, json_of_struct};
 
 use crate::gate::{Gate, Stream};
 use crate::host::{self, Level};
+use crate::pairs;
 
 /// A mount of the module.
 pub(crate) struct Root {
@@ -84,15 +85,15 @@ impl RootContext for Root {
     }
 }
 
-/// A stream of a mount without a policy; the host makes none, since it refused the configuration.
+/// A stream of a mount without a policy. The host makes none, since it refused the configuration; should it ever,
+/// no request goes through.
 struct Unconfigured;
 
 impl Context for Unconfigured {}
 
 impl HttpContext for Unconfigured {
-    fn on_http_request_headers(&mut self, _: usize, _: bool) -> proxy_wasm::types::Action {
-        // Never through: answered by nobody, the stream ends with Envoy's own time-out.
-        let _ = host::send_response(503, "tidegate_unconfigured", &[0; 4], &[], -1);
-        proxy_wasm::types::Action::Pause
+    fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
+        let _ = host::send_response(503, "tidegate_unconfigured", &pairs::write(&[]), &[], -1);
+        Action::Pause
     }
 }
