@@ -50,9 +50,21 @@ impl<'p> Decision<'p> {
     /// The decision about a request that could not be read.
     pub fn unread(policy: &'p Policy, denial: Denial) -> Self {
         Self {
-            route: None,
-            mode: policy.mode,
             denial: Some(denial),
+            ..Self::about(policy, None)
+        }
+    }
+
+    /// The decision about a request of this route that nothing refuses so far.
+    fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
+        Self {
+            route,
+            // A policy in shadow has no route that is not.
+            mode: match route.and_then(|route| route.mode) {
+                Some(mode) if policy.mode == Mode::Enforce => mode,
+                _ => policy.mode,
+            },
+            denial: None,
             standings: Vec::new(),
             unkeyed: Vec::new(),
             counts: Counts::default(),
@@ -126,19 +138,7 @@ pub fn decide<'p, S: Store, M: Memory>(
     memory: &mut M,
     now: u64,
 ) -> Decision<'p> {
-    let route = route::find(policy, request);
-    let mut decision = Decision {
-        route,
-        // A policy in shadow has no route that is not.
-        mode: match route.and_then(|route| route.mode) {
-            Some(mode) if policy.mode == Mode::Enforce => mode,
-            _ => policy.mode,
-        },
-        denial: None,
-        standings: Vec::new(),
-        unkeyed: Vec::new(),
-        counts: Counts::default(),
-    };
+    let mut decision = Decision::about(policy, route::find(policy, request));
     match claims(policy, request, store.secret(), &mut decision) {
         Ok(claims) => {
             if !claims.is_empty() {

@@ -3,6 +3,9 @@
 /// Nanoseconds in a second.
 pub const NANOS_PER_SEC: u64 = 1_000_000_000;
 
+/// Nanoseconds in a millisecond.
+pub const NANOS_PER_MILLI: u64 = 1_000_000;
+
 /// The largest Integer of a structured field (RFC 9651, section 3.3.1); larger numbers cannot be sent.
 pub const MAX_INTEGER: u64 = 999_999_999_999_999;
 

@@ -62,14 +62,13 @@ impl<'a> Request<'a> {
     /// of underscores.
     pub fn has_twin(&self, name: &str) -> bool {
         let name = name.as_bytes();
-        let hyphen = |byte: u8| if byte == b'_' { b'-' } else { byte };
         self.headers.iter().any(|(header, _)| {
             header.len() == name.len()
                 && *header != name
                 && header
                     .iter()
                     .zip(name)
-                    .all(|(one, other)| hyphen(*one) == hyphen(*other))
+                    .all(|(one, other)| hyphened(*one) == hyphened(*other))
         })
     }
 
@@ -105,4 +104,9 @@ impl<'a> Request<'a> {
             .unwrap_or_default()
             .to_ascii_lowercase()
     }
+}
+
+/// A byte of a header name as some origins read it: they take underscores for hyphens.
+pub(crate) const fn hyphened(byte: u8) -> u8 {
+    if byte == b'_' { b'-' } else { byte }
 }

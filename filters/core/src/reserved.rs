@@ -1,10 +1,10 @@
 //! Names that are Tidegate's own: a request that brings one from outside is refused.
 
 use crate::identity::decode_percent;
-use crate::request::Request;
+use crate::request::{Request, hyphened};
 
 /// The beginning of every reserved header name.
-pub const HEADER_PREFIX: &[u8] = b"x-tidegate-";
+pub const HEADER_PREFIX: &str = "x-tidegate-";
 
 /// How much of a name is shown, in bytes.
 const MOST_SHOWN: usize = 64;
@@ -12,22 +12,23 @@ const MOST_SHOWN: usize = 64;
 /// The reserved parameter of the query.
 pub const PARAMETER: &[u8] = b"__tidegate";
 
+/// Whether a header name is reserved, in either case. Underscores count as hyphens, because some origins read
+/// them alike.
+pub fn is_header(name: &[u8]) -> bool {
+    let prefix = HEADER_PREFIX.as_bytes();
+    name.len() >= prefix.len()
+        && name
+            .iter()
+            .zip(prefix)
+            .all(|(byte, wanted)| hyphened(byte.to_ascii_lowercase()) == *wanted)
+}
+
 /// The first reserved name in `request`, as a person may be shown it.
 ///
-/// Underscores in header names count as hyphens, because some origins read them alike; the name of a
-/// parameter counts in every percent-encoding.
+/// The name of a parameter counts in every percent-encoding.
 pub fn find(request: &Request<'_>) -> Option<String> {
-    let header = request.headers.iter().map(|(name, _)| *name).find(|name| {
-        name.len() >= HEADER_PREFIX.len()
-            && name.iter().zip(HEADER_PREFIX).all(|(byte, wanted)| {
-                let byte = if *byte == b'_' {
-                    b'-'
-                } else {
-                    byte.to_ascii_lowercase()
-                };
-                byte == *wanted
-            })
-    });
+    let mut names = request.headers.iter().map(|(name, _)| *name);
+    let header = names.find(|name| is_header(name));
     if let Some(name) = header {
         let shown = name.get(..MOST_SHOWN).unwrap_or(name);
         return Some(String::from_utf8_lossy(shown).into_owned());

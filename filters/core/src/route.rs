@@ -55,8 +55,9 @@ fn path_matches(pattern: &PathPattern, path: &[u8]) -> bool {
 }
 
 /// The path as an origin is likely to read it: percent-encoded unreserved characters decoded, the digits of
-/// the others in upper case, empty and dot segments resolved (RFC 3986, section 6.2.2). Used for matching alone: `/v1//charges` and `/v1/%63harges`
-/// must not slip past the route for `/v1/charges`. What the origin gets is not changed here.
+/// the others in upper case, empty and dot segments resolved (RFC 3986, section 6.2.2). Used for matching alone:
+/// `/v1//charges` and `/v1/%63harges` must not slip past the route for `/v1/charges`. What the origin gets is
+/// not changed here.
 fn canonical(path: &[u8]) -> Cow<'_, [u8]> {
     let odd = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
     if !path.contains(&b'%') && !path.windows(2).any(odd) {

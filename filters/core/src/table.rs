@@ -31,8 +31,10 @@ const ENTRY_LEN: usize = Key::LEN + 8;
 
 /// How many sets the table of a limit has, so that it holds at most `max_keys` buckets.
 pub const fn sets(max_keys: u32) -> u32 {
-    let sets = max_keys / 16;
-    if sets == 0 { 1 } else { sets }
+    match max_keys.checked_div(WAYS as u32) {
+        None | Some(0) => 1,
+        Some(sets) => sets,
+    }
 }
 
 /// A set whose bytes are none of ours.
@@ -67,20 +69,16 @@ type Entry = [u8; ENTRY_LEN];
 /// [`Malformed`] where the bytes are not a set of this [`FORMAT`].
 pub fn find(set: &[u8], key: &Key, now: u64) -> Result<Bucket, Malformed> {
     let (overflow, entries) = read(set)?;
-    let mut busy = 0_usize;
-    for (index, entry) in entries.iter().enumerate() {
-        let (owner, state) = split(entry);
-        if owner == *key {
-            return Ok(Bucket {
-                state,
-                place: Place::Own(index),
-            });
-        }
-        busy = busy.saturating_add(usize::from(!state.is_idle(now)));
+    let mut owned = entries.iter().map(split).enumerate();
+    if let Some((index, (_, state))) = owned.find(|(_, (owner, _))| owner == key) {
+        return Ok(Bucket {
+            state,
+            place: Place::Own(index),
+        });
     }
     Ok(Bucket {
         state: overflow,
-        place: if busy < WAYS {
+        place: if count_busy(entries, now) < WAYS {
             Place::New
         } else {
             Place::Overflow
@@ -129,8 +127,12 @@ pub fn put(
 /// [`Malformed`] where the bytes are not a set of this [`FORMAT`].
 pub fn busy(set: &[u8], now: u64) -> Result<usize, Malformed> {
     let (_, entries) = read(set)?;
+    Ok(count_busy(entries, now))
+}
+
+fn count_busy(entries: &[Entry], now: u64) -> usize {
     let busy = |entry: &&Entry| !split(entry).1.is_idle(now);
-    Ok(entries.iter().filter(busy).count())
+    entries.iter().filter(busy).count()
 }
 
 /// Takes the idle buckets out of a set that is not empty.

@@ -58,9 +58,8 @@ impl Gate {
     }
 
     fn decide(&self, headers: &[Pair<'_>]) -> Decision<'_> {
-        let first = |name: &[u8]| headers.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
         // Without a method the list is not the request's: the host hands out an empty one where it is too long.
-        let Some(method) = first(b":method") else {
+        let Some(method) = pairs::first(headers, b":method") else {
             return Decision::unread(&self.policy, Denial::HeadersUnreadable);
         };
         // Shared data dies with the process, so its times may be those of a clock that nobody can set back.
@@ -70,8 +69,8 @@ impl Gate {
         let facts = HostFacts::new(&self.address_key);
         let request = Request {
             method,
-            path: first(b":path").unwrap_or_default(),
-            authority: first(b":authority").unwrap_or_default(),
+            path: pairs::first(headers, b":path").unwrap_or_default(),
+            authority: pairs::first(headers, b":authority").unwrap_or_default(),
             headers,
             facts: &facts,
         };
@@ -141,9 +140,13 @@ impl Stream {
             }
             return Action::Continue;
         };
-        let first = |name: &[u8]| headers.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
-        let answer = answer::answer(&gate.policy, &decision, denial, first(b"x-request-id"));
-        let grpc = first(b"content-type").is_some_and(is_grpc);
+        let answer = answer::answer(
+            &gate.policy,
+            &decision,
+            denial,
+            pairs::first(&headers, b"x-request-id"),
+        );
+        let grpc = pairs::first(&headers, b"content-type").is_some_and(is_grpc);
         // Where the answer cannot be sent the stream stays stopped: a refused request never goes on.
         let _ = send(&answer, denial.rule(), grpc);
         Action::Pause

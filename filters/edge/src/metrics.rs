@@ -82,8 +82,7 @@ impl Metrics {
     }
 
     /// Counts a decision: as allowed or refused by what happened to the request, and as `shadow-refused` for
-    /// the rule that would have refused it, and for each limit in
-    /// shadow that would have.
+    /// the rule that would have refused it, and for each limit in shadow that would have.
     pub(crate) fn count(&self, decision: &Decision<'_>) {
         let enforced = decision.enforced_denial().is_some();
         if !enforced {
@@ -99,15 +98,12 @@ impl Metrics {
             };
             metric.add(1);
         }
-        for standing in decision.standings.iter().filter(|s| s.shadow && refuses(s)) {
-            if let Some(refusals) = self.limits.get(standing.limit.0) {
-                refusals.shadow.add(1);
-            }
-        }
-        for limit in &decision.unkeyed {
-            if let Some(refusals) = self.limits.get(limit.0) {
-                refusals.shadow.add(1);
-            }
+        let refusing = decision.standings.iter().filter(|s| s.shadow && refuses(s));
+        let in_shadow = refusing
+            .map(|s| s.limit)
+            .chain(decision.unkeyed.iter().copied());
+        for refusals in in_shadow.filter_map(|limit| self.limits.get(limit.0)) {
+            refusals.shadow.add(1);
         }
         let counts = decision.counts;
         self.overflows.add(counts.overflows);

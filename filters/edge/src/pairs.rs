@@ -24,6 +24,12 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Vec<Pair<'_>>> {
         .collect()
 }
 
+/// The value of the first line of a header.
+pub(crate) fn first<'a>(pairs: &[Pair<'a>], name: &[u8]) -> Option<&'a [u8]> {
+    let (_, value) = pairs.iter().find(|(header, _)| *header == name)?;
+    Some(value)
+}
+
 /// Writes a header map.
 pub(crate) fn write(pairs: &[(&str, &str)]) -> Vec<u8> {
     let length = |text: &str| u32::try_from(text.len()).unwrap_or(0).to_le_bytes();

@@ -7,6 +7,7 @@ use crate::answer::retry_after;
 use crate::denial::Denial;
 use crate::engine::Decision;
 use crate::policy::{Dimension, Policy};
+use crate::quota::NANOS_PER_MILLI;
 
 /// Types that IANA registers; `problem_base` does not change them.
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
@@ -15,8 +16,6 @@ const REDUCED_CAPACITY: &str =
 
 /// What stands before the name of our own types.
 const BASE: &str = "urn:tidegate:problem:";
-
-const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// A problem document.
 #[derive(Debug, Serialize)]

@@ -5,13 +5,12 @@ use crate::admission::Said;
 use crate::answer;
 use crate::engine::{self, Decision};
 use crate::policy::Policy;
+use crate::quota::NANOS_PER_MILLI;
 use crate::request::Request;
 use crate::store::MemoryStore;
 
 /// When a case begins, on a clock that is nowhere near zero.
 const START: u64 = 1_000_000_000_000;
-
-const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// A step that went otherwise than expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +35,7 @@ impl core::fmt::Display for Failure {
         } = self;
         write!(
             f,
-            "`{case}`, step {step}, time {time}: expected {expected:?}, found {found:?}"
+            "`{case}`, step {step}, time {time}: expected {expected}, found {found}"
         )
     }
 }

@@ -4,9 +4,7 @@ use deserr::ValuePointerRef;
 
 use crate::policy::faults::Faults;
 use crate::policy::mistake::shown;
-
-/// Headers under this name are the gate's own.
-const RESERVED: &str = "x-tidegate-";
+use crate::reserved::{self, HEADER_PREFIX};
 
 /// The longest header name, in bytes.
 const MOST_BYTES: usize = 256;
@@ -21,8 +19,8 @@ pub(super) fn header(text: &str, at: ValuePointerRef<'_>, faults: &mut Faults) -
         )
     } else if !token(text) || text.len() > MOST_BYTES {
         format!("`{shown}` is not a header's name; write it like `x-tenant-id`")
-    } else if lower.replace('_', "-").starts_with(RESERVED) {
-        format!("`{shown}` is reserved; write a name that does not begin with `{RESERVED}`")
+    } else if reserved::is_header(text.as_bytes()) {
+        format!("`{shown}` is reserved; write a name that does not begin with `{HEADER_PREFIX}`")
     } else {
         return Some(lower);
     };

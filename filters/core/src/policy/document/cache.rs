@@ -1,11 +1,9 @@
 //! `cache` of a route.
 
-use deserr::{
-    DeserializeError, Deserr, ErrorKind, IntoValue, Value, ValueKind, ValuePointerRef,
-    take_cf_content,
-};
+use deserr::{DeserializeError, Deserr, IntoValue, Value, ValueKind, ValuePointerRef};
 
 use super::List;
+use super::wrong_kind;
 
 /// Who shares a cached copy.
 #[derive(Debug, Clone, Deserr)]
@@ -87,8 +85,7 @@ impl<E: DeserializeError> Deserr<E> for Scope {
             }
             actual => {
                 let accepted = &[ValueKind::Sequence, ValueKind::String];
-                let error = ErrorKind::IncorrectValueKind { actual, accepted };
-                Err(take_cf_content(E::error(None, error, at)))
+                Err(wrong_kind(actual, accepted, at))
             }
         }
     }

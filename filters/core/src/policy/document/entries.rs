@@ -2,10 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use deserr::{
-    DeserializeError, Deserr, ErrorKind, IntoValue, Map, Value, ValueKind, ValuePointerRef,
-    take_cf_content,
-};
+use deserr::{DeserializeError, Deserr, IntoValue, Map, Value, ValueKind, ValuePointerRef};
+
+use super::wrong_kind;
 
 /// A list.
 pub(crate) type List<T> = Vec<Option<T>>;
@@ -31,8 +30,7 @@ impl<T: Deserr<E>, E: DeserializeError> Deserr<E> for Entries<T> {
             Value::Map(map) => map,
             actual => {
                 let accepted = &[ValueKind::Map];
-                let error = ErrorKind::IncorrectValueKind { actual, accepted };
-                return Err(take_cf_content(E::error(None, error, at)));
+                return Err(wrong_kind(actual, accepted, at));
             }
         };
         let mut entries = Vec::new();

@@ -1,11 +1,9 @@
 //! `idempotency` of a route.
 
-use deserr::{
-    DeserializeError, Deserr, ErrorKind, IntoValue, Value, ValueKind, ValuePointerRef,
-    take_cf_content,
-};
+use deserr::{DeserializeError, Deserr, IntoValue, Value, ValueKind, ValuePointerRef};
 
 use super::List;
+use super::wrong_kind;
 
 /// How a request that is sent again is recognised by its `Idempotency-Key`, and answered.
 #[derive(Debug, Clone, Deserr)]
@@ -149,8 +147,7 @@ impl<E: DeserializeError> Deserr<E> for Fingerprint {
             }
             actual => {
                 let accepted = &[ValueKind::String, ValueKind::Map];
-                let error = ErrorKind::IncorrectValueKind { actual, accepted };
-                Err(take_cf_content(E::error(None, error, at)))
+                Err(wrong_kind(actual, accepted, at))
             }
         }
     }

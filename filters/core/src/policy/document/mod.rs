@@ -11,7 +11,10 @@ mod limit;
 mod route;
 mod store;
 
-use deserr::Deserr;
+use deserr::{
+    DeserializeError, Deserr, ErrorKind, IntoValue, Value, ValueKind, ValuePointerRef,
+    take_cf_content,
+};
 
 pub(crate) use address::{Address, Signed};
 pub(crate) use cache::{Cache, CacheBy, Scope, ScopeWord, Seal};
@@ -127,4 +130,14 @@ pub(crate) enum OnFailure {
     Reject,
     /// It goes ahead.
     Pass,
+}
+
+/// The fault of a value that is none of the kinds that its key takes.
+fn wrong_kind<E: DeserializeError, V: IntoValue>(
+    actual: Value<V>,
+    accepted: &[ValueKind],
+    at: ValuePointerRef<'_>,
+) -> E {
+    let error = ErrorKind::IncorrectValueKind { actual, accepted };
+    take_cf_content(E::error(None, error, at))
 }

@@ -1,10 +1,8 @@
 //! `routes`.
 
-use deserr::{
-    DeserializeError, Deserr, ErrorKind, IntoValue, Value, ValueKind, ValuePointerRef,
-    take_cf_content,
-};
+use deserr::{DeserializeError, Deserr, IntoValue, Value, ValueKind, ValuePointerRef};
 
+use super::wrong_kind;
 use super::{Cache, Dedupe, Entries, Idempotency, List, Mode};
 
 /// A route: which requests it takes, and what holds for them.
@@ -135,8 +133,7 @@ impl<E: DeserializeError> Deserr<E> for Cost {
             }
             actual => {
                 let accepted = &[ValueKind::Integer, ValueKind::Map];
-                let error = ErrorKind::IncorrectValueKind { actual, accepted };
-                Err(take_cf_content(E::error(None, error, at)))
+                Err(wrong_kind(actual, accepted, at))
             }
         }
     }

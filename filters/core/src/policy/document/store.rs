@@ -1,9 +1,8 @@
 //! `store` and `capacity`.
 
-use deserr::{
-    DeserializeError, Deserr, ErrorKind, IntoValue, Value, ValueKind, ValuePointerRef,
-    take_cf_content,
-};
+use deserr::{DeserializeError, Deserr, IntoValue, Value, ValueKind, ValuePointerRef};
+
+use super::wrong_kind;
 
 /// Where state is kept.
 #[derive(Debug, Clone)]
@@ -77,8 +76,7 @@ impl<E: DeserializeError> Deserr<E> for Store {
             value @ Value::Map(_) => RedisStore::deserialize_from_value(value, at).map(Self::Redis),
             actual => {
                 let accepted = &[ValueKind::String, ValueKind::Map];
-                let error = ErrorKind::IncorrectValueKind { actual, accepted };
-                Err(take_cf_content(E::error(None, error, at)))
+                Err(wrong_kind(actual, accepted, at))
             }
         }
     }
