@@ -33,17 +33,25 @@ pub enum Denial {
     HeadersUnreadable,
     /// A limit's state could not be read or swapped.
     StoreUnavailable,
+    /// The response is not its caller's: its seal is another's or missing, or it names another owner.
+    ResponseOwnerMismatch,
+    /// Envoy would send the scoped request another way than the one it chose first.
+    RouteChanged,
 }
 
-/// The rules that are no limits, as metrics and access logs name them; no limit may have such a name.
-pub const RULES: [&str; 6] = [
+/// The rules about requests that are no limits, as metrics and access logs name them; no limit may have such a name.
+pub const RULES: [&str; 7] = [
     "cost-exceeds-burst",
     "cost-invalid",
     "identity-ambiguous",
     "identity-required",
     "reserved-name",
+    "route-changed",
     "store-unavailable",
 ];
+
+/// The rule about responses; no limit may have this name.
+pub const RESPONSE_RULE: &str = "response-owner-mismatch";
 
 /// The rule of a request that nothing refuses; no limit may have this name.
 pub const NO_RULE: &str = "none";
@@ -59,6 +67,8 @@ impl Denial {
             Self::IdentityRequired => "identity-required",
             Self::ReservedName { .. } => "reserved-name",
             Self::StoreUnavailable => "store-unavailable",
+            Self::ResponseOwnerMismatch => RESPONSE_RULE,
+            Self::RouteChanged => "route-changed",
         }
     }
 }

@@ -74,6 +74,16 @@ impl<'a> Dimensions<'a> {
         Some(self.secret.key(&parts))
     }
 
+    /// Writes the values of dimensions into `parts`, each behind its tag; `false` if one is absent.
+    pub(crate) fn write_all(&mut self, dimensions: &[Dimension], parts: &mut Parts) -> bool {
+        dimensions.iter().all(|dimension| {
+            self.parts.clear();
+            let present = self.write(dimension);
+            parts.push(tag(dimension), self.parts.as_bytes());
+            present
+        })
+    }
+
     /// The key of a dimension; `None` if it is absent.
     fn find(&mut self, dimension: &Dimension) -> Option<Key> {
         let place = usize::from(tag(dimension));

@@ -1,6 +1,7 @@
 //! The decision: policy + request + store + now -> [`Decision`].
 
 use crate::admission::{self, Admission, Claim, Said, Standing, Verdict};
+use crate::cache::Plan;
 use crate::denial::Denial;
 use crate::dimensions::Dimensions;
 use crate::identity::Identity;
@@ -10,7 +11,7 @@ use crate::quota::NANOS_PER_SEC;
 use crate::request::Request;
 use crate::reserved;
 use crate::route;
-use crate::store::Store;
+use crate::store::{Generations, Store};
 use crate::table;
 
 /// For how long a refusal may be remembered without asking the store, in nanoseconds.
@@ -31,6 +32,9 @@ pub struct Decision<'p> {
     pub unkeyed: Vec<LimitId>,
     /// What operators want to count.
     pub counts: Counts,
+    /// What caches are told, if the request goes ahead; `None` where the policy does not speak of caches, or is in
+    /// shadow.
+    pub cache: Option<Plan>,
 }
 
 /// What operators want to count about a decision.
@@ -57,17 +61,19 @@ impl<'p> Decision<'p> {
 
     /// The decision about a request of this route that nothing refuses so far.
     fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
+        // A policy in shadow has no route that is not.
+        let mode = match route.and_then(|route| route.mode) {
+            Some(mode) if policy.mode == Mode::Enforce => mode,
+            _ => policy.mode,
+        };
         Self {
             route,
-            // A policy in shadow has no route that is not.
-            mode: match route.and_then(|route| route.mode) {
-                Some(mode) if policy.mode == Mode::Enforce => mode,
-                _ => policy.mode,
-            },
+            mode,
             denial: None,
             standings: Vec::new(),
             unkeyed: Vec::new(),
             counts: Counts::default(),
+            cache: Plan::of(policy, mode),
         }
     }
 
@@ -131,7 +137,7 @@ impl Memory for () {
 }
 
 /// Decides about a request at `now`, in nanoseconds on a clock of which the store's states are times.
-pub fn decide<'p, S: Store, M: Memory>(
+pub fn decide<'p, S: Store + Generations, M: Memory>(
     policy: &'p Policy,
     request: &Request<'_>,
     store: &mut S,
@@ -139,30 +145,44 @@ pub fn decide<'p, S: Store, M: Memory>(
     now: u64,
 ) -> Decision<'p> {
     let mut decision = Decision::about(policy, route::find(policy, request));
-    match claims(policy, request, store.secret(), &mut decision) {
-        Ok(claims) => {
-            if !claims.is_empty() {
-                admit(policy, &claims, store, memory, now, &mut decision);
-            }
-        }
-        Err(denial) => decision.denial = Some(denial),
+    if let Err(denial) = weigh(policy, request, store, memory, now, &mut decision) {
+        decision.denial = Some(denial);
     }
     decision
+}
+
+fn weigh<S: Store + Generations, M: Memory>(
+    policy: &Policy,
+    request: &Request<'_>,
+    store: &mut S,
+    memory: &mut M,
+    now: u64,
+    decision: &mut Decision<'_>,
+) -> Result<(), Denial> {
+    if let Some(name) = reserved::find(request) {
+        return Err(Denial::ReservedName { name });
+    }
+    let identity = Identity::of(&policy.identity, request).map_err(Denial::IdentityAmbiguous)?;
+    let claims = claims(policy, request, &identity, store.secret(), decision)?;
+    if !claims.is_empty() {
+        admit(policy, &claims, store, memory, now, decision)?;
+    }
+    if let Some(plan) = &mut decision.cache {
+        plan.complete(policy, decision.route, &identity, request, store)?;
+    }
+    Ok(())
 }
 
 /// The limits that apply to a request, and whose buckets they are.
 fn claims(
     policy: &Policy,
     request: &Request<'_>,
+    identity: &Identity<'_>,
     secret: Secret,
     decision: &mut Decision<'_>,
 ) -> Result<Vec<Claim>, Denial> {
     let Decision { route, unkeyed, .. } = decision;
     let route = *route;
-    if let Some(name) = reserved::find(request) {
-        return Err(Denial::ReservedName { name });
-    }
-    let identity = Identity::of(&policy.identity, request).map_err(Denial::IdentityAmbiguous)?;
     let anonymous = route.map(|route| route.anonymous).unwrap_or_default();
     if anonymous == Anonymous::Deny && identity.account.is_none() {
         return Err(Denial::IdentityRequired);
@@ -172,7 +192,7 @@ fn claims(
         .always
         .iter()
         .chain(route.iter().flat_map(|route| &route.limits));
-    let mut dimensions = Dimensions::new(secret, &identity, request, route);
+    let mut dimensions = Dimensions::new(secret, identity, request, route);
     let mut claims = Vec::with_capacity(policy.always.len().saturating_add(4));
     for id in ids {
         let Some(limit) = policy.limits.get(id.0) else {
@@ -192,7 +212,7 @@ fn claims(
             limit: *id,
             key,
             set: key.place(table::sets(limit.max_keys)),
-            quota: limit.quota_of(&identity),
+            quota: limit.quota_of(identity),
             ceiling: limit.ceiling,
             cost,
             shadow: limit.shadow,
@@ -234,7 +254,7 @@ fn admit<S: Store, M: Memory>(
     memory: &mut M,
     now: u64,
     decision: &mut Decision<'_>,
-) {
+) -> Result<(), Denial> {
     let remembered = if memory.is_empty() {
         None
     } else {
@@ -261,15 +281,11 @@ fn admit<S: Store, M: Memory>(
             remembered: false,
         };
         match verdict {
-            Verdict::Admitted => return,
-            Verdict::Unavailable => {
-                decision.denial = Some(Denial::StoreUnavailable);
-                return;
-            }
+            Verdict::Admitted => return Ok(()),
+            Verdict::Unavailable => return Err(Denial::StoreUnavailable),
             Verdict::Never => {
                 let cost = claims.first().map_or(0, |claim| claim.cost);
-                decision.denial = Some(Denial::CostExceedsBurst { cost });
-                return;
+                return Err(Denial::CostExceedsBurst { cost });
             }
             Verdict::Refused => {
                 let soonest = waits(&decision.standings).min().unwrap_or(0);
@@ -285,9 +301,9 @@ fn admit<S: Store, M: Memory>(
             }
         }
     }
-    decision.denial = Some(Denial::QuotaExceeded {
+    Err(Denial::QuotaExceeded {
         wait: waits(&decision.standings).max().unwrap_or(1),
-    });
+    })
 }
 
 /// The waits of the limits that refuse.

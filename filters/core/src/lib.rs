@@ -9,6 +9,7 @@
 
 pub mod admission;
 pub mod answer;
+pub mod cache;
 #[cfg(feature = "cases")]
 pub mod cases;
 pub mod claims;

@@ -1,5 +1,6 @@
 //! The facts about a request. What costs a host call is behind [`Facts`] and asked for only when needed.
 
+use crate::cache::ScopeKey;
 use crate::policy::SanType;
 
 /// A request, as it arrived. All bytes are the client's unless said otherwise.
@@ -35,6 +36,12 @@ pub trait Facts {
 
     /// The time of day, in seconds since 1970.
     fn unix_seconds(&self) -> u64;
+
+    /// The key under which cache scopes are digested.
+    fn scope_key(&self) -> &ScopeKey;
+
+    /// Random bytes; `None` where the host has none.
+    fn random(&self) -> Option<[u8; 32]>;
 }
 
 /// What a token says under a name.

@@ -58,7 +58,7 @@ fn path_matches(pattern: &PathPattern, path: &[u8]) -> bool {
 /// the others in upper case, empty and dot segments resolved (RFC 3986, section 6.2.2). Used for matching alone:
 /// `/v1//charges` and `/v1/%63harges` must not slip past the route for `/v1/charges`. What the origin gets is
 /// not changed here.
-fn canonical(path: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn canonical(path: &[u8]) -> Cow<'_, [u8]> {
     let odd = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
     if !path.contains(&b'%') && !path.windows(2).any(odd) {
         return Cow::Borrowed(path);

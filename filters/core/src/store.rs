@@ -4,6 +4,8 @@
 //! [`MemoryStore`] is the store of tests and of the command line; the one that Envoy's workers share is in
 //! the module.
 
+use std::collections::BTreeMap;
+
 use crate::key::Secret;
 use crate::policy::LimitId;
 
@@ -66,11 +68,28 @@ pub trait Store {
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError>;
 }
 
+/// Where the generations of cached copies live.
+pub trait Generations {
+    /// The generation of the cached copies that are kept at `place`; 0 until [`Generations::renew`] gives them one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    fn generation(&mut self, place: u32) -> Result<u64, StoreError>;
+
+    /// Gives the copies at `place` another generation, `generation` or one that somebody else gave meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    fn renew(&mut self, place: u32, generation: u64) -> Result<(), StoreError>;
+}
+
 /// A store in this process's memory, for one thread. It grows to the size of the tables and no further.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     /// For each limit its sets, each with the number of its writing.
     tables: Vec<Vec<(Vec<u8>, Version)>>,
+    /// The generations of cached copies that have one.
+    generations: BTreeMap<u32, u64>,
 }
 
 impl MemoryStore {
@@ -110,5 +129,16 @@ impl Store for MemoryStore {
         old.extend_from_slice(bytes);
         *current = Version(version.0.wrapping_add(1));
         Ok(Swap::Done)
+    }
+}
+
+impl Generations for MemoryStore {
+    fn generation(&mut self, place: u32) -> Result<u64, StoreError> {
+        Ok(self.generations.get(&place).copied().unwrap_or(0))
+    }
+
+    fn renew(&mut self, place: u32, generation: u64) -> Result<(), StoreError> {
+        self.generations.insert(place, generation);
+        Ok(())
     }
 }

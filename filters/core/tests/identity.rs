@@ -308,12 +308,14 @@ fn d16_kinds_never_meet() {
 #[test]
 fn d17_identity_is_decided_once_per_request() {
     use std::cell::Cell;
+    use tidegate_core::cache::ScopeKey;
     use tidegate_core::request::Claim;
 
     #[derive(Default)]
     struct Counting {
         claims: Cell<u32>,
         addresses: Cell<u32>,
+        scope_key: ScopeKey,
     }
     impl Facts for Counting {
         fn claim(&self, _: &str, name: &str) -> Claim {
@@ -332,6 +334,12 @@ fn d17_identity_is_decided_once_per_request() {
         }
         fn unix_seconds(&self) -> u64 {
             0
+        }
+        fn scope_key(&self) -> &ScopeKey {
+            &self.scope_key
+        }
+        fn random(&self) -> Option<[u8; 32]> {
+            None
         }
     }
 

@@ -2,6 +2,7 @@
 
 use core::cell::OnceCell;
 
+use tidegate_core::cache::ScopeKey;
 use tidegate_core::claims;
 use tidegate_core::policy::SanType;
 use tidegate_core::quota::NANOS_PER_SEC;
@@ -11,14 +12,23 @@ use crate::host::{self, Clock};
 
 /// The facts of the stream that the host is calling about.
 pub(crate) struct HostFacts<'a> {
-    address_key: &'a [u8],
+    keys: &'a Keys,
     metadata: OnceCell<Vec<u8>>,
 }
 
+/// The keys that a policy asks for, from the environment of the VM.
+#[derive(Default)]
+pub(crate) struct Keys {
+    /// For signed addresses; empty if the policy asks for none.
+    pub(crate) address: Vec<u8>,
+    /// For cache scopes.
+    pub(crate) scope: ScopeKey,
+}
+
 impl<'a> HostFacts<'a> {
-    pub(crate) fn new(address_key: &'a [u8]) -> Self {
+    pub(crate) fn new(keys: &'a Keys) -> Self {
         Self {
-            address_key,
+            keys,
             metadata: OnceCell::new(),
         }
     }
@@ -48,10 +58,18 @@ impl Facts for HostFacts<'_> {
     }
 
     fn address_key(&self) -> &[u8] {
-        self.address_key
+        &self.keys.address
     }
 
     fn unix_seconds(&self) -> u64 {
         host::now(Clock::Realtime).unwrap_or(0) / NANOS_PER_SEC
+    }
+
+    fn scope_key(&self) -> &ScopeKey {
+        &self.keys.scope
+    }
+
+    fn random(&self) -> Option<[u8; 32]> {
+        host::random().ok()
     }
 }

@@ -1,4 +1,5 @@
-//! The role `gate`: decides about each request on its way in, and adds the rate limit fields on the way out.
+//! The role `gate`: decides about each request on its way in; on the way out it lets a response go to its own caller
+//! alone, and adds the rate limit fields.
 
 use core::cell::RefCell;
 use std::borrow::Cow;
@@ -6,18 +7,21 @@ use std::rc::Rc;
 
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
-use tidegate_core::answer::{self, Answer};
+use tidegate_core::answer;
+use tidegate_core::cache::{self, Expected, Marker, Mismatch, ScopeKey, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
 use tidegate_core::request::Request;
 
-use crate::facts::HostFacts;
-use crate::host::{self, Clock, Map};
+use crate::copies;
+use crate::facts::{HostFacts, Keys};
+use crate::host::{self, Clock, Level, Map};
 use crate::memory::Refusals;
 use crate::metrics::Metrics;
 use crate::pairs::{self, Pair};
-use crate::store::SharedStore;
+use crate::send::{is_grpc, send};
+use crate::store::{self, SharedStore};
 
 /// Where access logs find the decision: `%FILTER_STATE(wasm.tidegate.decision:PLAIN)%`.
 const DECISION: &[u8] = b"tidegate.decision";
@@ -26,7 +30,7 @@ const DECISION: &[u8] = b"tidegate.decision";
 pub(crate) struct Gate {
     policy: Policy,
     metrics: Metrics,
-    address_key: Vec<u8>,
+    keys: Keys,
     state: RefCell<(SharedStore, Refusals)>,
 }
 
@@ -36,7 +40,10 @@ impl Gate {
     /// # Errors
     /// A line for the log, where the policy cannot be enforced here.
     pub(crate) fn new(policy: Policy) -> Result<Self, String> {
-        let address_key = address_key(&policy)?;
+        let keys = Keys {
+            address: address_key(&policy)?,
+            scope: scope_key(&policy),
+        };
         let store = SharedStore::open(&policy).map_err(|_| {
             "the shared data of this `vm_id` cannot be used; give the policy one of its own"
                 .to_owned()
@@ -44,7 +51,7 @@ impl Gate {
         Ok(Self {
             metrics: Metrics::new(&policy),
             policy,
-            address_key,
+            keys,
             state: RefCell::new((store, Refusals::new())),
         })
     }
@@ -66,7 +73,7 @@ impl Gate {
         let Ok(now) = host::now(Clock::Monotonic) else {
             return Decision::unread(&self.policy, Denial::StoreUnavailable);
         };
-        let facts = HostFacts::new(&self.address_key);
+        let facts = HostFacts::new(&self.keys);
         let request = Request {
             method,
             path: pairs::first(headers, b":path").unwrap_or_default(),
@@ -93,6 +100,21 @@ fn address_key(policy: &Policy) -> Result<Vec<u8>, String> {
     }
 }
 
+/// The environment variable of the VM that holds the key for cache scopes.
+const SCOPE_KEY: &str = "TIDEGATE_SCOPE_KEY";
+
+/// The key for cache scopes.
+fn scope_key(policy: &Policy) -> ScopeKey {
+    let key = ScopeKey::new(std::env::var(SCOPE_KEY).unwrap_or_default().as_bytes());
+    if policy.caches() && !key.is_some() {
+        let text = format!(
+            "tidegate: the environment of the VM has no `{SCOPE_KEY}`, so cache scopes are digests that anybody could make; set it under `vm_config.environment_variables`"
+        );
+        host::log(Level::Warn, &text);
+    }
+    key
+}
+
 /// The rate limit fields that a response from a cache loses.
 const FIELDS: [&str; 5] = [
     "ratelimit",
@@ -105,69 +127,176 @@ const FIELDS: [&str; 5] = [
 /// One request and its response.
 pub(crate) struct Stream {
     gate: Rc<Gate>,
-    /// The request went on, and not in shadow: the response may be touched.
-    passed: bool,
-    /// The header lines to add to the response.
-    fields: Vec<(&'static str, String)>,
+    /// The request went on: what its response needs.
+    passed: Option<Passed>,
+    /// A marker that Envoy may have written into the body of its own answer.
+    marker: Option<Marker>,
+}
+
+/// What the response to a request needs that went on.
+#[derive(Default)]
+struct Passed {
+    /// What a cache may have made of it; `None`: the policy does not speak of caches.
+    expected: Option<Expected>,
+    /// The rate limit fields to add; none in shadow.
+    fields: Option<Vec<(&'static str, String)>>,
+    grpc: bool,
 }
 
 impl Stream {
     pub(crate) fn new(gate: Rc<Gate>) -> Self {
         Self {
             gate,
-            passed: false,
-            fields: Vec::new(),
+            passed: None,
+            marker: None,
         }
     }
 
     /// Decides, counts, and answers in the origin's place where the request is refused.
     fn gate_request(&mut self) -> Action {
-        let gate = &self.gate;
+        let gate = Rc::clone(&self.gate);
         let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         #[cfg(feature = "test-switches")]
         crate::switches::obey(&headers);
 
-        let decision = gate.decide(&headers);
+        let mut decision = gate.decide(&headers);
+        let grpc = pairs::first(&headers, b"content-type").is_some_and(is_grpc);
+        if decision.enforced_denial().is_none()
+            && let Some(plan) = decision.cache.take()
+        {
+            match copies::tell(plan, &headers) {
+                Ok(expected) => self.passed.get_or_insert_default().expected = Some(expected),
+                Err(denial) => decision.denial = Some(denial),
+            }
+        }
         gate.metrics.count(&decision);
         // An access log without the decision is not worth a request.
         let _ = host::set_property(DECISION, told(&gate.policy, &decision).as_bytes());
 
         let Some(denial) = decision.enforced_denial() else {
-            self.passed = decision.mode == Mode::Enforce;
-            if self.passed && gate.policy.headers == RateLimitHeaders::Always {
-                self.fields = answer::fields(&gate.policy, &decision).lines().collect();
+            let passed = self.passed.get_or_insert_default();
+            passed.grpc = grpc;
+            if decision.mode == Mode::Enforce {
+                let always = gate.policy.headers == RateLimitHeaders::Always;
+                let fields = always.then(|| answer::fields(&gate.policy, &decision));
+                passed.fields = Some(fields.map_or_else(Vec::new, |f| f.lines().collect()));
             }
             return Action::Continue;
         };
+        self.passed = None;
         let answer = answer::answer(
             &gate.policy,
             &decision,
             denial,
             pairs::first(&headers, b"x-request-id"),
         );
-        let grpc = pairs::first(&headers, b"content-type").is_some_and(is_grpc);
         // Where the answer cannot be sent the stream stays stopped: a refused request never goes on.
-        let _ = send(&answer, denial.rule(), grpc);
+        let _ = send(&answer, &[], denial.rule(), grpc);
         Action::Pause
     }
 
-    /// Adds the rate limit fields. The origin's own stay beside ours, except on a response from a cache,
-    /// where they tell about another request.
-    fn gate_response(&mut self) {
-        if !core::mem::take(&mut self.passed) {
-            return;
+    /// Lets the response out, if it is its caller's.
+    fn gate_response(&mut self) -> Action {
+        // Without: the response is our own.
+        let Some(mut passed) = self.passed.take() else {
+            return Action::Continue;
+        };
+        let fields = passed.fields.take();
+        let stored = match &passed.expected {
+            None => {
+                fields.is_some() && is_aged(host::header(Map::ResponseHeaders, "age").as_deref())
+            }
+            Some(expected) => match self.gate.receive(expected) {
+                Ok((sender, stored)) => {
+                    self.marker = expected.marker.filter(|_| sender == Sender::Envoy);
+                    stored
+                }
+                Err(mismatch) => {
+                    self.gate.withhold(mismatch, fields.as_deref(), passed.grpc);
+                    return Action::Pause;
+                }
+            },
+        };
+        if let Some(fields) = fields {
+            add_fields(stored, &fields);
         }
-        let map = Map::ResponseHeaders;
-        // A response without our fields, or with one too many, is better than none: failures change nothing.
-        if host::header(map, "age").is_some_and(|age| age.iter().any(|digit| *digit != b'0')) {
-            for name in FIELDS {
-                let _ = host::remove_header(map, name);
+        Action::Continue
+    }
+
+    /// Takes the marker out of what Envoy itself answered: its bodies may show the path.
+    fn gate_body(&self, length: usize) {
+        let Some(marker) = &self.marker else { return };
+        let Ok(body) = host::response_body(length) else {
+            return;
+        };
+        if let Cow::Owned(body) = cache::scrub(&body, marker) {
+            let _ = host::set_response_body(&body);
+        }
+    }
+}
+
+impl Gate {
+    /// Holds a response to what is expected of it and takes out what is ours; says who sent it, and whether it was stored.
+    fn receive(&self, expected: &Expected) -> Result<(Sender, bool), Mismatch> {
+        let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
+        let headers = pairs::read(&bytes).unwrap_or_default();
+        let sender = copies::receive(expected, &headers)?;
+        let status =
+            pairs::first(&headers, b":status").and_then(|s| str::from_utf8(s).ok()?.parse().ok());
+        if let Some(status) = status
+            && expected.stale.is_some()
+        {
+            let (store, _) = &mut *self.state.borrow_mut();
+            let renewed = host::now(Clock::Monotonic)
+                .is_ok_and(|now| cache::renew(expected, status, store, now).is_ok());
+            if !renewed {
+                self.metrics.count_store_error();
             }
         }
-        for (name, value) in self.fields.drain(..) {
-            let _ = host::add_header(map, name, &value);
+        let stored = sender == Sender::Cache || is_aged(pairs::first(&headers, b"age"));
+        Ok((sender, stored))
+    }
+
+    /// Answers in place of a response that is not its caller's, counts it, and tells operators once per interval.
+    fn withhold(&self, mismatch: Mismatch, fields: Option<&[(&'static str, String)]>, grpc: bool) {
+        self.metrics.count_mismatch();
+        let now = host::now(Clock::Monotonic).unwrap_or(0);
+        if let Some(count) = store::told(&self.policy, now) {
+            let text = format!(
+                "tidegate: policy `{}`: {count} responses of scoped routes were withheld since this was said last; the last one {}",
+                self.policy.name,
+                mismatch.shown()
+            );
+            host::log(Level::Error, &text);
         }
+        let denial = Denial::ResponseOwnerMismatch;
+        let _ = host::set_property(DECISION, format!("refused:{}", denial.rule()).as_bytes());
+        let decision = Decision::unread(&self.policy, denial.clone());
+        let request_id = host::property(b"request\0id");
+        let answer = answer::answer(&self.policy, &decision, &denial, request_id.as_deref());
+        // Where the answer cannot be sent the stream stays stopped: the response never goes on.
+        let _ = send(&answer, fields.unwrap_or_default(), denial.rule(), grpc);
+    }
+}
+
+/// Whether a response was kept by a cache for a while.
+fn is_aged(age: Option<&[u8]>) -> bool {
+    age.is_some_and(|age| age.iter().any(|digit| *digit != b'0'))
+}
+
+/// Adds the rate limit fields. The origin's own stay beside ours, except on a response that was stored, where they tell
+/// about another request.
+fn add_fields(stored: bool, fields: &[(&'static str, String)]) {
+    let map = Map::ResponseHeaders;
+    // A response without our fields, or with one too many, is better than none: failures change nothing.
+    if stored {
+        for name in FIELDS {
+            let _ = host::remove_header(map, name.as_bytes());
+        }
+    }
+    for (name, value) in fields {
+        let _ = host::add_header(map, name.as_bytes(), value.as_bytes());
     }
 }
 
@@ -179,7 +308,11 @@ impl HttpContext for Stream {
     }
 
     fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
-        self.gate_response();
+        self.gate_response()
+    }
+
+    fn on_http_response_body(&mut self, length: usize, _: bool) -> Action {
+        self.gate_body(length);
         Action::Continue
     }
 }
@@ -199,35 +332,4 @@ fn told(policy: &Policy, decision: &Decision<'_>) -> Cow<'static, str> {
         .and_then(|id| policy.limits.get(id.0));
     let rule = limit.map_or(denial.rule(), |limit| &limit.name);
     Cow::Owned(format!("{how}:{rule}"))
-}
-
-/// Whether a caller speaks gRPC.
-fn is_grpc(content_type: &[u8]) -> bool {
-    content_type
-        .strip_prefix(b"application/grpc")
-        .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
-}
-
-/// Sends an answer. A gRPC caller gets the detail as its message; the host leaves the body out for HEAD.
-fn send(answer: &Answer, rule: &str, grpc: bool) -> Result<(), host::Failed> {
-    let headers: Vec<(&str, &str)> = answer
-        .headers
-        .iter()
-        .filter(|(name, _)| !grpc || *name != "content-type")
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
-    let headers = pairs::write(&headers);
-    let details = format!("tidegate_{rule}");
-    if grpc {
-        let status = i32::from(answer.grpc_status as u8);
-        host::send_response(
-            200,
-            &details,
-            &headers,
-            answer.grpc_message.as_bytes(),
-            status,
-        )
-    } else {
-        host::send_response(answer.status, &details, &headers, &answer.body, -1)
-    }
 }

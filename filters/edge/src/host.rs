@@ -15,7 +15,8 @@ const OK: u32 = 0;
 const NOT_FOUND: u32 = 1;
 const CAS_MISMATCH: u32 = 8;
 
-/// `proxy_on_configure`'s buffer.
+/// The body of a response, in its own callback; and the configuration, in `proxy_on_configure`.
+const RESPONSE_BODY: u32 = 1;
 const PLUGIN_CONFIGURATION: u32 = 7;
 
 /// The header maps.
@@ -33,6 +34,7 @@ pub(crate) enum Map {
 #[repr(u32)]
 pub(crate) enum Level {
     Info = 2,
+    Warn = 3,
     Error = 4,
 }
 
@@ -84,6 +86,20 @@ unsafe extern "C" {
         name_len: usize,
         value: *const u8,
         value_len: usize,
+    ) -> u32;
+    fn proxy_replace_header_map_value(
+        map: u32,
+        name: *const u8,
+        name_len: usize,
+        value: *const u8,
+        value_len: usize,
+    ) -> u32;
+    fn proxy_set_buffer_bytes(
+        buffer: u32,
+        start: usize,
+        length: usize,
+        data: *const u8,
+        data_len: usize,
     ) -> u32;
     fn proxy_remove_header_map_value(map: u32, name: *const u8, name_len: usize) -> u32;
     fn proxy_get_shared_data(
@@ -155,13 +171,26 @@ pub(crate) fn log(level: Level, text: &str) {
     let _ = unsafe { proxy_log(level as u32, text.as_ptr(), text.len()) };
 }
 
+fn buffer(buffer: u32, length: usize) -> Result<Vec<u8>, Failed> {
+    // SAFETY: the host writes the two results.
+    let found = bytes(|data, len| unsafe { proxy_get_buffer_bytes(buffer, 0, length, data, len) })?;
+    Ok(found.unwrap_or_default())
+}
+
 /// The plugin's configuration.
 pub(crate) fn plugin_configuration() -> Result<Vec<u8>, Failed> {
-    // SAFETY: the host writes the two results.
-    let configuration = bytes(|data, len| unsafe {
-        proxy_get_buffer_bytes(PLUGIN_CONFIGURATION, 0, usize::MAX, data, len)
-    })?;
-    Ok(configuration.unwrap_or_default())
+    buffer(PLUGIN_CONFIGURATION, usize::MAX)
+}
+
+/// The part of the response's body that the callback is about, which is `length` bytes long.
+pub(crate) fn response_body(length: usize) -> Result<Vec<u8>, Failed> {
+    buffer(RESPONSE_BODY, length)
+}
+
+/// Puts other bytes in place of that part of the body.
+pub(crate) fn set_response_body(body: &[u8]) -> Result<(), Failed> {
+    // SAFETY: the host reads the body.
+    done(unsafe { proxy_set_buffer_bytes(RESPONSE_BODY, 0, usize::MAX, body.as_ptr(), body.len()) })
 }
 
 /// A property by its path, the parts divided by NUL; `None` if it is absent.
@@ -196,7 +225,7 @@ pub(crate) fn header(map: Map, name: &str) -> Option<Vec<u8>> {
 }
 
 /// Adds a header line.
-pub(crate) fn add_header(map: Map, name: &str, value: &str) -> Result<(), Failed> {
+pub(crate) fn add_header(map: Map, name: &[u8], value: &[u8]) -> Result<(), Failed> {
     // SAFETY: the host reads name and value.
     done(unsafe {
         proxy_add_header_map_value(
@@ -209,8 +238,22 @@ pub(crate) fn add_header(map: Map, name: &str, value: &str) -> Result<(), Failed
     })
 }
 
+/// Puts one line in place of every line of a header.
+pub(crate) fn set_header(map: Map, name: &[u8], value: &[u8]) -> Result<(), Failed> {
+    // SAFETY: the host reads name and value.
+    done(unsafe {
+        proxy_replace_header_map_value(
+            map as u32,
+            name.as_ptr(),
+            name.len(),
+            value.as_ptr(),
+            value.len(),
+        )
+    })
+}
+
 /// Removes every line of a header.
-pub(crate) fn remove_header(map: Map, name: &str) -> Result<(), Failed> {
+pub(crate) fn remove_header(map: Map, name: &[u8]) -> Result<(), Failed> {
     // SAFETY: the host reads the name.
     done(unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) })
 }
@@ -303,10 +346,10 @@ pub(crate) fn now(clock: Clock) -> Result<u64, Failed> {
     Ok(time)
 }
 
-/// 16 bytes of the host's randomness.
-pub(crate) fn random() -> Result<[u8; 16], Failed> {
-    let mut bytes = [0; 16];
-    // SAFETY: the host writes 16 bytes.
+/// Bytes of the host's randomness.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failed> {
+    let mut bytes = [0; N];
+    // SAFETY: the host writes as many bytes as there are.
     done(unsafe { random_get(bytes.as_mut_ptr(), bytes.len()) })?;
     Ok(bytes)
 }

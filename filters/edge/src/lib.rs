@@ -1,15 +1,18 @@
 //! The module that Envoy loads: Tidegate's core behind the proxy-wasm ABI.
 //!
-//! The mount's `root_id` picks the role. [`root`] reads the policy; [`gate`] is the role that decides; every
-//! host call is in [`host`].
+//! The mount's `root_id` picks the role. [`root`] reads the policy; [`gate`] is the role that decides, [`origin`] the one
+//! behind the cache; every host call is in [`host`].
 
+mod copies;
 mod facts;
 mod gate;
 mod host;
 mod memory;
 mod metrics;
+mod origin;
 mod pairs;
 mod root;
+mod send;
 mod store;
 #[cfg(feature = "test-switches")]
 mod switches;

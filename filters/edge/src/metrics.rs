@@ -19,6 +19,7 @@ pub(crate) struct Metrics {
     overflows: Metric,
     store_errors: Metric,
     contended: Metric,
+    seal_mismatches: Metric,
 }
 
 /// How often a rule refused.
@@ -78,7 +79,18 @@ impl Metrics {
             overflows: counter("tidegate_table_overflows"),
             store_errors: counter("tidegate_store_errors"),
             contended: counter("tidegate_swaps_given_up"),
+            seal_mismatches: counter("tidegate_seal_mismatches"),
         }
+    }
+
+    /// Counts a response that was not its caller's.
+    pub(crate) fn count_mismatch(&self) {
+        self.seal_mismatches.add(1);
+    }
+
+    /// Counts a failure of the store after the decision.
+    pub(crate) fn count_store_error(&self) {
+        self.store_errors.add(1);
     }
 
     /// Counts a decision: as allowed or refused by what happened to the request, and as `shadow-refused` for

@@ -6,37 +6,44 @@ use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, ContextType};
 use tidegate_core::policy::{Policy, json_of_struct};
 
-use crate::gate::{Gate, Stream};
+use crate::gate::{self, Gate};
 use crate::host::{self, Level};
+use crate::origin::{self, Origin};
 use crate::pairs;
 
 /// A mount of the module.
 pub(crate) struct Root {
-    gate: Option<Rc<Gate>>,
+    role: Option<Role>,
+}
+
+/// What a mount does.
+enum Role {
+    Gate(Rc<Gate>),
+    Origin(Origin),
 }
 
 impl Root {
     pub(crate) fn new() -> Self {
-        Self { gate: None }
+        Self { role: None }
     }
 
     /// Reads the mount's role and policy.
     ///
     /// # Errors
     /// Every reason why this mount cannot be served, a line each.
-    fn configure() -> Result<Gate, Vec<String>> {
+    fn configure() -> Result<Role, Vec<String>> {
         let role = host::property(b"plugin_root_id").unwrap_or_default();
         match role.as_slice() {
-            b"gate" => {}
-            b"origin" | b"admin" => {
-                return Err(vec![format!(
-                    "root_id `{}`: this version does not have that role yet; mount `gate` alone",
-                    String::from_utf8_lossy(&role)
-                )]);
+            b"gate" | b"origin" => {}
+            b"admin" => {
+                return Err(vec![
+                    "root_id `admin`: this version does not have that role yet; mount `gate` and `origin`"
+                        .to_owned(),
+                ]);
             }
             other => {
                 return Err(vec![format!(
-                    "root_id `{}` is not a role; write `gate`",
+                    "root_id `{}` is not a role; write `gate` or `origin`",
                     String::from_utf8_lossy(other)
                 )]);
             }
@@ -47,7 +54,15 @@ impl Root {
         let document = json_of_struct(&document).unwrap_or(document);
         let policy = Policy::parse(&document)
             .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-        Gate::new(policy).map_err(|error| vec![error])
+        if role == b"origin" {
+            return Ok(Role::Origin(Origin::new(&policy)));
+        }
+        let gate = Gate::new(policy).map_err(|error| vec![error])?;
+        host::log(
+            Level::Info,
+            &format!("tidegate: {} is in force", gate.shown()),
+        );
+        Ok(Role::Gate(Rc::new(gate)))
     }
 }
 
@@ -56,12 +71,8 @@ impl Context for Root {}
 impl RootContext for Root {
     fn on_configure(&mut self, _: usize) -> bool {
         match Self::configure() {
-            Ok(gate) => {
-                host::log(
-                    Level::Info,
-                    &format!("tidegate: {} is in force", gate.shown()),
-                );
-                self.gate = Some(Rc::new(gate));
+            Ok(role) => {
+                self.role = Some(role);
                 true
             }
             Err(reasons) => {
@@ -78,8 +89,9 @@ impl RootContext for Root {
     }
 
     fn create_http_context(&self, _: u32) -> Option<Box<dyn HttpContext>> {
-        match &self.gate {
-            Some(gate) => Some(Box::new(Stream::new(Rc::clone(gate)))),
+        match &self.role {
+            Some(Role::Gate(gate)) => Some(Box::new(gate::Stream::new(Rc::clone(gate)))),
+            Some(Role::Origin(origin)) => Some(Box::new(origin::Stream::new(*origin))),
             None => Some(Box::new(Unconfigured)),
         }
     }

@@ -1,21 +1,26 @@
 //! The local store: Envoy's shared data, which all workers of one Envoy see.
 //!
 //! # Invariants
-//! - *A fixed number of keys*: shared data never forgets a key, so each name is one of a limit's sets. They
-//!   are made when they are first touched and never removed.
+//! - *A fixed number of keys*: shared data never forgets a key, so each name is one of a limit's sets, one of the places
+//!   for generations of cached copies, or one of a few single values. They are made when they are first touched and
+//!   never removed. A set's name has a number where the others have nothing, so none is ever another's.
 //! - *Every write is a swap on an entry that exists*: a swap on an absent key always succeeds, so two workers
 //!   that both found it absent would both win. [`SharedStore::read`] therefore puts an empty value in place
 //!   first ([`put_if_absent`]), and nothing but that function writes without having read.
 
 use tidegate_core::key::Secret;
 use tidegate_core::policy::Policy;
-use tidegate_core::store::{Slot, Store, StoreError, Swap, Version};
+use tidegate_core::quota::NANOS_PER_SEC;
+use tidegate_core::store::{Generations, MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
 use tidegate_core::table;
 
 use crate::host::{self, Clock};
 
 /// A number that no writing has: the host counts them up from 1.
 const NO_WRITING: u32 = u32::MAX;
+
+/// How long operators are not told the same thing again, in nanoseconds.
+const TOLD_EVERY: u64 = 60 * NANOS_PER_SEC;
 
 /// A secret's length in bytes.
 const SECRET_LEN: usize = 16;
@@ -25,7 +30,9 @@ pub(crate) struct SharedStore {
     secret: Secret,
     /// For each limit, what the names of its sets begin with.
     tables: Vec<Vec<u8>>,
-    /// The name of a set, written anew for each call.
+    /// What the names of generations begin with.
+    generations: Vec<u8>,
+    /// The name of a value, written anew for each call.
     name: Vec<u8>,
 }
 
@@ -45,6 +52,7 @@ impl SharedStore {
         Ok(Self {
             secret: secret()?,
             tables,
+            generations: format!("tidegate/1/{}/generation//", policy.name).into_bytes(),
             name: Vec::with_capacity(160),
         })
     }
@@ -55,6 +63,12 @@ impl SharedStore {
             self.name.extend_from_slice(table);
         }
         self.name.extend_from_slice(&slot.set.to_le_bytes());
+    }
+
+    fn generation_name(&mut self, place: u32) {
+        self.name.clear();
+        self.name.extend_from_slice(&self.generations);
+        self.name.extend_from_slice(&place.to_le_bytes());
     }
 }
 
@@ -69,11 +83,7 @@ impl Store for SharedStore {
 
     fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {
         self.set_name(slot);
-        let found = host::shared(&self.name).map_err(|_| StoreError::Unavailable)?;
-        let (bytes, cas) = match found {
-            Some(found) => found,
-            None => put_if_absent(&self.name, &[])?,
-        };
+        let (bytes, cas) = read_or_put(&self.name, &[])?;
         Ok((bytes, Version(cas)))
     }
 
@@ -84,6 +94,40 @@ impl Store for SharedStore {
             Ok(false) => Ok(Swap::Lost),
             Err(host::Failed) => Err(StoreError::Unavailable),
         }
+    }
+}
+
+impl Generations for SharedStore {
+    fn generation(&mut self, place: u32) -> Result<u64, StoreError> {
+        self.generation_name(place);
+        match host::shared(&self.name) {
+            Ok(Some((bytes, _))) => Ok(number(&bytes)),
+            Ok(None) => Ok(0),
+            Err(host::Failed) => Err(StoreError::Unavailable),
+        }
+    }
+
+    fn renew(&mut self, place: u32, generation: u64) -> Result<(), StoreError> {
+        self.generation_name(place);
+        let (_, cas) = read_or_put(&self.name, &[])?;
+        // A swap that is lost was lost to another generation, which will do.
+        host::swap_shared(&self.name, &generation.to_le_bytes(), cas)
+            .map(|_| ())
+            .map_err(|_| StoreError::Unavailable)
+    }
+}
+
+/// A stored number; what is none counts as 0.
+fn number(bytes: &[u8]) -> u64 {
+    <[u8; 8]>::try_from(bytes).map_or(0, u64::from_le_bytes)
+}
+
+/// Reads a value; where there is none, `value` is put in place first.
+fn read_or_put(name: &[u8], value: &[u8]) -> Result<(Vec<u8>, u32), StoreError> {
+    match host::shared(name) {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => put_if_absent(name, value),
+        Err(host::Failed) => Err(StoreError::Unavailable),
     }
 }
 
@@ -104,10 +148,28 @@ fn secret() -> Result<Secret, StoreError> {
     let (bytes, _) = match known {
         Some(known) => known,
         None => {
-            let fresh = host::random().map_err(|_| StoreError::Unavailable)?;
+            let fresh: [u8; SECRET_LEN] = host::random().map_err(|_| StoreError::Unavailable)?;
             put_if_absent(NAME, &fresh)?
         }
     };
     let bytes = <[u8; SECRET_LEN]>::try_from(bytes).map_err(|_| StoreError::Malformed)?;
     Ok(Secret::new(bytes))
+}
+
+/// Notes an event of which operators are told once per interval; `Some` if they are to be told now: how many there were
+/// since they were told last, this one included. Counted over all workers; `now` is the store's.
+pub(crate) fn told(policy: &Policy, now: u64) -> Option<u64> {
+    let name = format!("tidegate/1/{}/told//", policy.name).into_bytes();
+    for _ in 0..MAX_SWAPS {
+        let (bytes, cas) = read_or_put(&name, &[]).ok()?;
+        let (last, count) = bytes.split_at_checked(8).unwrap_or_default();
+        let (last, count) = (number(last), number(count).saturating_add(1));
+        let due = bytes.is_empty() || now.saturating_sub(last) >= TOLD_EVERY;
+        let (last, left) = if due { (now, 0) } else { (last, count) };
+        let new = [last.to_le_bytes(), left.to_le_bytes()].concat();
+        if host::swap_shared(&name, &new, cas).ok()? {
+            return due.then_some(count);
+        }
+    }
+    None
 }

@@ -33,6 +33,8 @@ pub enum GrpcStatus {
     InvalidArgument = 3,
     /// RESOURCE_EXHAUSTED.
     ResourceExhausted = 8,
+    /// INTERNAL.
+    Internal = 13,
     /// UNAVAILABLE.
     Unavailable = 14,
     /// UNAUTHENTICATED.
@@ -58,6 +60,8 @@ pub fn answer(
         | Denial::HeadersUnreadable => (400, GrpcStatus::InvalidArgument),
         Denial::IdentityRequired => (401, GrpcStatus::Unauthenticated),
         Denial::StoreUnavailable => (503, GrpcStatus::Unavailable),
+        Denial::ResponseOwnerMismatch => (502, GrpcStatus::Internal),
+        Denial::RouteChanged => (500, GrpcStatus::Internal),
     };
     let problem = problem::problem(policy, decision, denial, status, instance);
     let mut headers = vec![

@@ -138,6 +138,14 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
             "temporarily reduced capacity",
             "the limits of this request could not be checked; try again".to_owned(),
         ),
+        Denial::ResponseOwnerMismatch => (
+            "response owner mismatch",
+            "the response to this request was not made for its caller; it was withheld".to_owned(),
+        ),
+        Denial::RouteChanged => (
+            "route changed",
+            "the scope of this request would have it go another way; it went none".to_owned(),
+        ),
     }
 }
 

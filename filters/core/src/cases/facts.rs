@@ -1,7 +1,10 @@
 //! The facts of a request that nobody sent.
 
+use core::cell::Cell;
+
 use serde_json::Value;
 
+use crate::cache::ScopeKey;
 use crate::policy::SanType;
 use crate::request::{Claim, Facts};
 
@@ -18,6 +21,10 @@ pub struct CaseFacts {
     pub address_key: Vec<u8>,
     /// The time of day, in seconds since 1970.
     pub unix_seconds: u64,
+    /// The key under which cache scopes are digested.
+    pub scope_key: ScopeKey,
+    /// How many random numbers were asked for; each is another.
+    pub randoms: Cell<u64>,
 }
 
 impl Facts for CaseFacts {
@@ -51,5 +58,18 @@ impl Facts for CaseFacts {
 
     fn unix_seconds(&self) -> u64 {
         self.unix_seconds
+    }
+
+    fn scope_key(&self) -> &ScopeKey {
+        &self.scope_key
+    }
+
+    fn random(&self) -> Option<[u8; 32]> {
+        let count = self.randoms.get().wrapping_add(1);
+        self.randoms.set(count);
+        let mut random = [b'r'; 32];
+        let (number, _) = random.split_first_chunk_mut::<8>()?;
+        *number = count.to_be_bytes();
+        Some(random)
     }
 }

@@ -15,6 +15,7 @@ pub use address::Address;
 pub(crate) use percent::decode as decode_percent;
 pub use signed::sign_address;
 pub use source::MAX_VALUE_LEN;
+pub(crate) use source::digest;
 
 use core::cell::OnceCell;
 use std::borrow::Cow;

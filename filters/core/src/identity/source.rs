@@ -162,7 +162,7 @@ fn trim(mut value: &[u8]) -> &[u8] {
 }
 
 /// What stands for a secret everywhere.
-fn digest(secret: &[u8]) -> Vec<u8> {
+pub(crate) fn digest(secret: &[u8]) -> Vec<u8> {
     let mut shown = String::with_capacity(71);
     shown.push_str("sha256:");
     for byte in Sha256::digest(secret) {

@@ -1,6 +1,7 @@
 //! What a policy *is*: the validated values that the decision works on. How a document becomes one of
 //! these is in `compile`; how its JSON looks is in `document`; where both meet is [`Policy::parse`].
 
+mod cache;
 mod compile;
 mod document;
 mod faults;
@@ -17,6 +18,7 @@ mod structure;
 
 use std::collections::BTreeMap;
 
+pub use self::cache::{Cache, CacheBy, OwnerRule, Scope};
 pub use self::mistake::Mistake;
 pub use self::parse::Checked;
 pub use self::read::MAX_DOCUMENT_BYTES;
@@ -229,6 +231,15 @@ pub struct Route {
     pub anonymous: Anonymous,
     /// The mode of this route, where it differs from the policy's.
     pub mode: Option<Mode>,
+    /// Who shares a cached copy of its responses; none: nothing of it is stored.
+    pub cache: Option<Cache>,
+}
+
+impl Policy {
+    /// Whether the policy speaks of cached copies. Where it does, routes that it says nothing about are not stored.
+    pub fn caches(&self) -> bool {
+        self.routes.iter().any(|route| route.cache.is_some())
+    }
 }
 
 /// Which requests a route takes: all that is given must hold.

@@ -21,14 +21,10 @@ pub(super) fn not_enforced(document: &Document, faults: &mut Faults) {
         let Some(route) = route else { continue };
         let at = routes.push_index(index);
         let Route {
-            cache,
             idempotency,
             dedupe,
             ..
         } = route;
-        if cache.is_some() {
-            refuse(at.push_key("cache"), "cache scoping is");
-        }
         if idempotency.is_some() {
             refuse(at.push_key("idempotency"), "idempotency is");
         }

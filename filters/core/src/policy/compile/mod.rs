@@ -30,7 +30,7 @@ use self::route::Around;
 use super::document::{self, Document, Entries, List};
 use super::faults::Faults;
 use super::{Mode, Policy, RateLimitHeaders, Route, StoreErrorRule};
-use crate::denial::{NO_RULE, RULES};
+use crate::denial::{NO_RULE, RESPONSE_RULE, RULES};
 
 /// The most limits of a policy: each has a table.
 const MOST_LIMITS: usize = 64;
@@ -132,7 +132,7 @@ fn limits(
     for (name, limit) in entries {
         let at = at.push_key(&name);
         names::name(&name, at, faults);
-        if name == NO_RULE || RULES.contains(&name.as_str()) {
+        if [NO_RULE, RESPONSE_RULE].contains(&name.as_str()) || RULES.contains(&name.as_str()) {
             faults.add(
                 at,
                 format!(

@@ -67,9 +67,8 @@ pub(super) fn route(
             "`deny` would refuse every request: no account is ever known; name its sources in `identity.account`",
         );
     }
-    if let Some(cache) = cache {
-        cache::check(cache, around.sources, at.push_key("cache"), faults);
-    }
+    let cache =
+        cache.and_then(|cache| cache::cache(cache, around.sources, at.push_key("cache"), faults));
     if idempotency.is_some() && dedupe.is_some() {
         faults.add(
             at.push_key("dedupe"),
@@ -89,6 +88,7 @@ pub(super) fn route(
         cost: cost?,
         anonymous,
         mode: mode.map(Mode::from),
+        cache,
     })
 }
 

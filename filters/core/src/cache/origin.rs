@@ -1,0 +1,121 @@
+//! The role `origin`, behind the cache: what the application gets, and what the cache gets back.
+
+use super::judge::is_targeted;
+use super::{
+    ADDED, Edit, INSTRUCTION, Instruction, KEPT, Marker, SCOPE, SEAL, Verdict, judge, path,
+};
+use crate::reserved;
+
+/// A header line.
+type Line<'a> = (&'a [u8], &'a [u8]);
+
+/// What the gate told about a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// What to make of it; `None`: the request did not come through the gate.
+    pub instruction: Option<Instruction>,
+    /// Whose copy it is for.
+    pub marker: Option<Marker>,
+}
+
+/// What the gate told, and what is to be changed so that the application gets the request as the client sent it.
+pub fn request(headers: &[Line<'_>]) -> (Told, Vec<Edit>) {
+    let one = |wanted: &str| {
+        let mut lines = headers
+            .iter()
+            .filter(|(name, _)| *name == wanted.as_bytes());
+        let (_, value) = lines.next()?;
+        lines.next().is_none().then_some(*value)
+    };
+    let told = Told {
+        instruction: one(INSTRUCTION).and_then(Instruction::read),
+        marker: one(SCOPE).and_then(Marker::read),
+    };
+    let mut edits = remove_reserved(headers);
+    if told.instruction.is_some_and(|told| told.marked)
+        && let Some(path) = one(":path").and_then(path::restore)
+    {
+        edits.push(Edit::set(":path", path));
+    }
+    (told, edits)
+}
+
+/// What is to be changed in the response to a request of which the gate told `told`.
+pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
+    let mut edits = remove_reserved(headers);
+    let instruction = told.instruction.as_ref();
+    let verdict = judge(instruction, headers);
+    if verdict == Verdict::Untouched {
+        return edits;
+    }
+    if let Some(marker) = &told.marker {
+        edits.push(Edit::set(SEAL, marker.as_bytes()));
+    }
+    if instruction.is_some_and(|told| told.varies) {
+        edits.push(Edit::add("vary", SCOPE.as_bytes()));
+    }
+    let control = match verdict {
+        Verdict::Keep { control } => control,
+        Verdict::Veto(_) => Some(b"no-store".to_vec()),
+        Verdict::Untouched => None,
+    };
+    if let Some(control) = control {
+        // Who did not come through the gate has nobody to put back what was hidden.
+        if instruction.is_some() {
+            edits.push(
+                keep(b"cache-control", headers)
+                    .unwrap_or_else(|| Edit::set(ADDED, &b"cache-control"[..])),
+            );
+        }
+        edits.push(Edit::set("cache-control", control));
+    }
+    for name in names(headers, hidden) {
+        if instruction.is_some() {
+            edits.extend(keep(name, headers));
+        }
+        edits.push(Edit::remove(name));
+    }
+    edits
+}
+
+/// Fields that would let a cache go by something else than the marker and `Cache-Control`: the targeted ones, groups
+/// of copies that reach over scopes (RFC 9875), and a leave to overlook parameters of the query.
+fn hidden(name: &[u8]) -> bool {
+    is_targeted(name)
+        || [
+            &b"cache-groups"[..],
+            b"cache-group-invalidation",
+            b"no-vary-search",
+        ]
+        .contains(&name)
+}
+
+/// Every name for which `wanted` holds, once.
+fn names<'a>(headers: &[Line<'a>], wanted: impl Fn(&[u8]) -> bool) -> Vec<&'a [u8]> {
+    let mut names: Vec<&[u8]> = Vec::new();
+    for (name, _) in headers {
+        if wanted(name) && !names.contains(name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Takes out what is ours.
+fn remove_reserved(headers: &[Line<'_>]) -> Vec<Edit> {
+    let names = names(headers, reserved::is_header);
+    names.into_iter().map(Edit::remove).collect()
+}
+
+/// Keeps a header under a name that no cache knows; `None` if it is not there.
+fn keep(name: &[u8], headers: &[Line<'_>]) -> Option<Edit> {
+    let lines: Vec<&[u8]> = headers
+        .iter()
+        .filter(|(header, _)| *header == name)
+        .map(|(_, value)| *value)
+        .collect();
+    let kept = [KEPT.as_bytes(), name].concat();
+    // An empty value is what some proxies drop.
+    let value = lines.join(&b", "[..]);
+    (!lines.is_empty()).then(|| Edit::set(kept, value))
+}

@@ -1,0 +1,80 @@
+//! The role `origin`, behind the cache: gives the application its request as the client sent it, decides what a cache may
+//! keep, and seals the response.
+
+use proxy_wasm::traits::{Context, HttpContext};
+use proxy_wasm::types::Action;
+use tidegate_core::cache::origin::{self, Told};
+use tidegate_core::policy::{Mode, Policy};
+
+use crate::copies::apply;
+use crate::host::{self, Map};
+use crate::pairs;
+
+/// What all streams of a worker share.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin {
+    /// The policy speaks of caches, and not in shadow.
+    scopes: bool,
+}
+
+impl Origin {
+    pub(crate) fn new(policy: &Policy) -> Self {
+        Self {
+            scopes: policy.caches() && policy.mode == Mode::Enforce,
+        }
+    }
+}
+
+/// One request and its response.
+pub(crate) struct Stream {
+    origin: Origin,
+    told: Told,
+}
+
+impl Stream {
+    pub(crate) fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            told: Told::default(),
+        }
+    }
+}
+
+impl Context for Stream {}
+
+impl HttpContext for Stream {
+    fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
+        let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
+        let headers = pairs::read(&bytes).unwrap_or_default();
+        let (told, edits) = origin::request(&headers);
+        self.told = told;
+        proceed(apply(Map::RequestHeaders, &edits))
+    }
+
+    fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
+        if !self.origin.scopes {
+            return Action::Continue;
+        }
+        let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
+        let headers = pairs::read(&bytes).unwrap_or_default();
+        proceed(apply(
+            Map::ResponseHeaders,
+            &origin::response(&self.told, &headers),
+        ))
+    }
+}
+
+/// Goes on if what had to be changed was; what was not must not be seen by the application, nor by a cache.
+fn proceed(changed: Result<(), host::Failed>) -> Action {
+    if changed.is_ok() {
+        return Action::Continue;
+    }
+    let _ = host::send_response(
+        502,
+        "tidegate_headers_unchanged",
+        &pairs::write(&[]),
+        &[],
+        -1,
+    );
+    Action::Pause
+}

@@ -1,0 +1,43 @@
+//! Sending an answer in the origin's place.
+
+use tidegate_core::answer::Answer;
+
+use crate::host;
+use crate::pairs;
+
+/// Whether a caller speaks gRPC.
+pub(crate) fn is_grpc(content_type: &[u8]) -> bool {
+    content_type
+        .strip_prefix(b"application/grpc")
+        .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
+}
+
+/// Sends an answer, with more header lines than its own. A gRPC caller gets the detail as its message; the host leaves the body out for HEAD.
+pub(crate) fn send(
+    answer: &Answer,
+    more: &[(&'static str, String)],
+    rule: &str,
+    grpc: bool,
+) -> Result<(), host::Failed> {
+    let headers: Vec<(&str, &str)> = answer
+        .headers
+        .iter()
+        .chain(more)
+        .filter(|(name, _)| !grpc || *name != "content-type")
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let headers = pairs::write(&headers);
+    let details = format!("tidegate_{rule}");
+    if grpc {
+        let status = i32::from(answer.grpc_status as u8);
+        host::send_response(
+            200,
+            &details,
+            &headers,
+            answer.grpc_message.as_bytes(),
+            status,
+        )
+    } else {
+        host::send_response(answer.status, &details, &headers, &answer.body, -1)
+    }
+}
