@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::net::SocketAddr;
+
+use tidegate_e2e::cache::{self, Nginx, Varnish};
 use tidegate_e2e::envoy::Cache;
 use tidegate_e2e::{Answer, Client, Envoy, Origin};
 
@@ -34,4 +37,50 @@ async fn each_cache_of_envoy_gives_one_caller_the_answer_of_another() {
         let envoy = builder.start().await.unwrap();
         leaks(&envoy.at("/mine"), &origin, "/mine").await;
     }
+}
+
+#[tokio::test]
+async fn varnish_does_too() {
+    if cache::skipped(Varnish::PROGRAM) {
+        return;
+    }
+    let origin = Origin::start().await.unwrap();
+    let port = origin.address().port();
+    let vcl = format!(r#"vcl 4.1; backend origin {{ .host = "127.0.0.1"; .port = "{port}"; }}"#);
+    let varnish = Varnish::start(&vcl).await.unwrap();
+    behind(varnish.address(), &origin).await;
+}
+
+#[tokio::test]
+async fn nginx_does_too() {
+    if cache::skipped(Nginx::PROGRAM) {
+        return;
+    }
+    let origin = Origin::start().await.unwrap();
+    let conf = format!(
+        "events {{}} http {{ proxy_cache_path cache keys_zone=all:1m; server {{ listen 80; location / {{
+            proxy_cache all; proxy_pass http://{}; }} }} }}",
+        origin.address()
+    );
+    let nginx = Nginx::start(&conf).await.unwrap();
+    behind(nginx.address(), &origin).await;
+}
+
+/// By the cache's own address, and through an Envoy before it.
+async fn behind(cache: SocketAddr, origin: &Origin) {
+    leaks(&format!("http://{cache}/direct"), origin, "/direct").await;
+    let envoy = Envoy::builder().origin_at(cache).start().await.unwrap();
+    leaks(&envoy.at("/behind"), origin, "/behind").await;
+}
+
+#[tokio::test]
+async fn a_cache_that_does_not_come_up_says_why() {
+    if cache::skipped(Varnish::PROGRAM) || cache::skipped(Nginx::PROGRAM) {
+        return;
+    }
+    let error = Varnish::start("vcl 4.1; nonsense").await.unwrap_err();
+    assert!(format!("{error:#}").contains("nonsense"), "{error:#}");
+    let conf = "events {} http { server { listen 80; nonsense; } }";
+    let error = Nginx::start(conf).await.unwrap_err();
+    assert!(format!("{error:#}").contains("nonsense"), "{error:#}");
 }
