@@ -78,3 +78,43 @@ async fn routes_retries_and_local_replies_are_the_ones_given() {
     let answer = Client::h1().get(envoy.at(path)).send().await.unwrap();
     assert_eq!((answer.status.as_u16(), origin.count(path)), (503, 3));
 }
+
+/// What the origin got of each attempt: the values of `x-had`, which each attempt adds (attempt.wat).
+async fn attempts(cache: Option<Cache>) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let origin = Origin::start().await.unwrap();
+    let module = folder.path().join("attempt.wasm");
+    std::fs::write(
+        &module,
+        wat::parse_str(include_str!("attempt.wat")).unwrap(),
+    )
+    .unwrap();
+    let mut builder = Envoy::builder()
+        .origin(&origin)
+        .module(module)
+        .policy_text("{}")
+        .origin_role()
+        .without_gate()
+        .retry(json!({"retry_on": "5xx", "num_retries": 1}));
+    if let Some(cache) = cache {
+        builder = builder.cache(cache);
+    }
+    let envoy = builder.start().await.unwrap();
+    let path = "/status/503";
+    let answer = Client::h1().get(envoy.at(path)).send().await.unwrap();
+    assert_eq!(answer.status, 503);
+    let seen = origin.seen(path);
+    let had = seen.iter().map(|s| s.headers.get_all("x-had").iter());
+    had.map(|values| values.map(|v| v.to_str().unwrap()).collect())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_retry_finds_the_headers_as_changed_and_the_properties_that_were_set() {
+    // So what the origin role removes before the first attempt is gone in the second; what it noted down is not.
+    assert_eq!(attempts(None).await, ["1", "10"]);
+    // A fill of the cache is a request of Envoy's own, which the route's retries are not for.
+    for cache in [Cache::V2, Cache::V1] {
+        assert_eq!(attempts(Some(cache)).await, ["1"], "{cache:?}");
+    }
+}
