@@ -4,12 +4,15 @@ mod admin;
 mod binary;
 mod bootstrap;
 mod builder;
+mod cache;
 mod listener;
 mod mount;
 mod process;
 mod reload;
+mod routes;
 mod start;
 mod told;
+mod upstream;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,6 +22,7 @@ use serde_json::Value;
 
 pub use binary::validate;
 pub use builder::{Builder, ClientCertificates};
+pub use cache::Cache;
 pub use mount::default_module;
 pub use reload::Reload;
 pub use start::Refusal;

@@ -10,6 +10,7 @@
     reason = "the harness runs beside tests, where stopping at the fault is what is wanted"
 )]
 
+pub mod cache;
 pub mod client;
 pub mod envoy;
 pub mod flood;
@@ -23,7 +24,7 @@ pub mod wait;
 pub use client::{Answer, Client};
 pub use envoy::Envoy;
 pub use flood::flood;
-pub use origin::{Origin, Reply};
+pub use origin::{Origin, RawOrigin, Reply};
 pub use wait::eventually;
 
 use std::path::{Path, PathBuf};

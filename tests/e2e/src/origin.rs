@@ -14,8 +14,10 @@ use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
+mod raw;
 mod reply;
 
+pub use raw::{RawOrigin, RawSeen};
 pub use reply::Reply;
 
 /// How many requests are remembered in full; all are counted.

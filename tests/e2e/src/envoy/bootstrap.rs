@@ -11,17 +11,13 @@ use super::mount::text;
 pub(super) const ACCESS_LOG: &str = "access.log";
 
 /// The configuration that Envoy starts with; the listeners in it, or in the file `lds`.
-pub(super) fn bootstrap(
-    listeners: &[Value],
-    lds: Option<&Path>,
-    origin: Option<SocketAddr>,
-) -> Value {
+pub(super) fn bootstrap(listeners: &[Value], lds: Option<&Path>, origin: Option<Value>) -> Value {
     let mut bootstrap = json!({
         "node": {"id": "tidegate-e2e", "cluster": "tidegate-e2e"},
         "admin": {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}},
         "stats_config": {"stats_tags": stats_tags()},
         "static_resources": {
-            "clusters": origin.map(cluster).into_iter().collect::<Vec<_>>(),
+            "clusters": origin.into_iter().collect::<Vec<_>>(),
         },
     });
     match lds {
@@ -86,11 +82,20 @@ pub(super) fn access_log(file: &str) -> Value {
     })
 }
 
-/// The origin, spoken to in the protocol that the client chose.
-fn cluster(origin: SocketAddr) -> Value {
+/// The origin, spoken to in the protocol that the client chose, through these upstream filters.
+pub(super) fn cluster(origin: SocketAddr, filters: &[Value]) -> Value {
     let endpoint = json!({"endpoint": {"address": {"socket_address": {
         "address": origin.ip().to_string(), "port_value": origin.port(),
     }}}});
+    let mut options = json!({
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        "use_downstream_protocol_config": {
+            "http_protocol_options": {}, "http2_protocol_options": {},
+        },
+    });
+    if !filters.is_empty() {
+        options["http_filters"] = json!(filters);
+    }
     json!({
         "name": "origin",
         "type": "STATIC",
@@ -103,12 +108,9 @@ fn cluster(origin: SocketAddr) -> Value {
         "circuit_breakers": {"thresholds": [{
             "max_connections": 100_000, "max_pending_requests": 100_000, "max_requests": 100_000,
         }]},
-        "typed_extension_protocol_options": {"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
-            "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-            "use_downstream_protocol_config": {
-                "http_protocol_options": {}, "http2_protocol_options": {},
-            },
-        }},
+        "typed_extension_protocol_options": {
+            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": options,
+        },
     })
 }
 

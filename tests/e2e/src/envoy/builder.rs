@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::cache::Cache;
 use super::mount::{self, Policy};
 use crate::Origin;
 use crate::jwt::Issuer;
@@ -51,6 +52,13 @@ pub struct Builder {
     pub(super) access_log: bool,
     pub(super) before: Vec<Value>,
     pub(super) after: Vec<Value>,
+    pub(super) cache: Option<Cache>,
+    pub(super) gate: bool,
+    pub(super) origin_role: bool,
+    pub(super) upstream: Vec<Value>,
+    pub(super) routes: Option<Vec<Value>>,
+    pub(super) retry: Option<Value>,
+    pub(super) local_reply: Option<Value>,
 }
 
 impl Default for Builder {
@@ -75,6 +83,13 @@ impl Default for Builder {
             access_log: true,
             before: Vec::new(),
             after: Vec::new(),
+            cache: None,
+            gate: true,
+            origin_role: false,
+            upstream: Vec::new(),
+            routes: None,
+            retry: None,
+            local_reply: None,
         }
     }
 }
@@ -227,6 +242,13 @@ impl Builder {
     #[must_use]
     pub fn filter_after(mut self, filter: Value) -> Self {
         self.after.push(filter);
+        self
+    }
+
+    /// Adds an HTTP filter to the cluster, after the role `origin` if that is mounted: it runs once per attempt.
+    #[must_use]
+    pub fn filter_upstream(mut self, filter: Value) -> Self {
+        self.upstream.push(filter);
         self
     }
 }

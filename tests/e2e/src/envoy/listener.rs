@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::bootstrap::access_log;
 use super::builder::{Builder, ClientCertificates, Tls};
+use super::cache::Cache;
+use super::routes::routes;
 use crate::jwt::Issuer;
 
 /// The listener without TLS.
@@ -38,11 +40,12 @@ fn connection_manager(builder: &Builder, name: &str, gate: Option<&Value>, log: 
     filters.extend(builder.before.iter().cloned());
     filters.extend(gate.cloned());
     filters.extend(builder.after.iter().cloned());
+    filters.extend(builder.cache.map(Cache::filter));
     filters.push(json!({
         "name": "envoy.filters.http.router",
         "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"},
     }));
-    json!({
+    let mut manager = json!({
         "name": "envoy.filters.network.http_connection_manager",
         "typed_config": {
             "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
@@ -60,20 +63,14 @@ fn connection_manager(builder: &Builder, name: &str, gate: Option<&Value>, log: 
             "access_log": builder.access_log.then(|| access_log(log)).into_iter().collect::<Vec<_>>(),
             "http_filters": filters,
             "route_config": {"name": "routes", "virtual_hosts": [{
-                "name": "all", "domains": ["*"], "routes": [route(builder)],
+                "name": "all", "domains": ["*"], "routes": routes(builder),
             }]},
         },
-    })
-}
-
-fn route(builder: &Builder) -> Value {
-    let mut route = json!({"name": "all", "match": {"prefix": "/"}});
-    if builder.origin.is_some() {
-        route["route"] = json!({"cluster": "origin", "timeout": "10s"});
-    } else {
-        route["direct_response"] = json!({"status": 200, "body": {"inline_string": "{}"}});
+    });
+    if let Some(config) = &builder.local_reply {
+        manager["typed_config"]["local_reply_config"] = config.clone();
     }
-    route
+    manager
 }
 
 /// Verifies tokens of these issuers and puts their payload where the module reads it. A request without a token passes;

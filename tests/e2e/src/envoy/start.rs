@@ -11,7 +11,7 @@ use super::builder::Builder;
 use super::mount::{self, Mount};
 use super::process::Process;
 use super::reload::{self, Files};
-use super::{Envoy, admin, binary, bootstrap, listener};
+use super::{Envoy, admin, binary, bootstrap, listener, upstream};
 use crate::{Client, eventually};
 
 /// How long Envoy may take to be ready; compiling the module is part of it.
@@ -86,7 +86,7 @@ impl Builder {
             let shown = mount.module.display();
             ensure!(mount.module.is_file(), "no {shown}; run `make build`");
         }
-        let gate = mount.as_ref().map(|mount| {
+        let gate = mount.as_ref().filter(|_| self.gate).map(|mount| {
             if self.ecds {
                 mount::discovered(&folder.join(Files::ECDS))
             } else {
@@ -96,12 +96,14 @@ impl Builder {
         let log = mount::text(&folder.join(bootstrap::ACCESS_LOG));
         let listeners = listener::listeners(self, gate.as_ref(), &log);
         let lds = self.lds.then(|| folder.join(Files::LDS));
-        let config = bootstrap::bootstrap(&listeners, lds.as_deref(), self.origin);
+        let upstream = upstream::filters(self, mount.as_ref());
+        let origin = self.origin.map(|at| bootstrap::cluster(at, &upstream));
+        let config = bootstrap::bootstrap(&listeners, lds.as_deref(), origin);
         std::fs::write(folder.join("envoy.json"), format!("{config:#}"))
             .context("the configuration")?;
         Files::write(
             folder,
-            mount.filter(|_| self.ecds),
+            mount.filter(|_| self.ecds && self.gate),
             self.lds.then_some(listeners),
         )
     }

@@ -1,0 +1,92 @@
+//! nginx.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::program::Program;
+use super::server::Server;
+
+const CONF: &str = "nginx.conf";
+
+/// A running nginx; killed when it goes out of scope.
+#[derive(Debug)]
+pub struct Nginx(Server);
+
+impl Nginx {
+    /// What has to be installed.
+    pub const PROGRAM: Program = Program::NGINX;
+
+    /// Whether it is installed.
+    #[must_use]
+    pub fn available() -> bool {
+        Self::PROGRAM.find().is_some()
+    }
+
+    /// Starts it with this configuration and waits until it answers. The first `listen` gets a free port of 127.0.0.1 instead
+    /// of what it says; relative paths lie in a folder that is removed at the end.
+    ///
+    /// # Errors
+    ///
+    /// It is not installed, or did not come up; the error holds its log.
+    pub async fn start(conf: &str) -> Result<Self> {
+        Server::start(|folder, address| with(folder, conf, address))
+            .await
+            .map(Self)
+    }
+
+    /// Has nginx read this configuration without running it.
+    ///
+    /// # Errors
+    ///
+    /// It is not installed, or refuses the configuration; the error holds what it said.
+    pub fn check(conf: &str) -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut command = with(folder.path(), conf, any)?;
+        command.arg("-t");
+        Self::PROGRAM.check(command)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.0.address()
+    }
+
+    /// What it said so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.0.log()
+    }
+}
+
+/// A command that knows the configuration and writes to `folder` alone.
+fn with(folder: &Path, conf: &str, address: SocketAddr) -> Result<Command> {
+    fs::write(folder.join(CONF), placed(conf, address)?)?;
+    let mut command = Nginx::PROGRAM.command()?;
+    command
+        .arg("-p")
+        .arg(folder)
+        .args(["-c", CONF, "-e", "stderr"])
+        // Of several processes only the first would be killed.
+        .args(["-g", "daemon off; master_process off; pid nginx.pid;"]);
+    Ok(command)
+}
+
+/// The configuration with another address to listen on, and with none of the system's folders in use.
+fn placed(conf: &str, address: SocketAddr) -> Result<String> {
+    let (before, rest) = conf.split_once("listen ").context("no `listen`")?;
+    let (_, after) = rest.split_once(';').context("`listen` has no end")?;
+    let conf = format!("{before}listen {address};{after}");
+    let (before, after) = conf.split_once("http {").context("no `http {`")?;
+    let mut conf = format!("{before}http {{\n");
+    for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
+        writeln!(conf, "    {kind}_temp_path temp_{kind};")?;
+    }
+    Ok(conf + after)
+}

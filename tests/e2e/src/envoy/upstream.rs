@@ -1,0 +1,53 @@
+//! The module as an upstream HTTP filter: the role `origin`.
+
+use serde_json::{Value, json};
+
+use super::Builder;
+use super::mount::Mount;
+
+/// The role that is mounted there.
+const ROLE: &str = "origin";
+
+impl Builder {
+    /// Mounts the module in the cluster too, with the role `origin`; policy, `vm_id` and environment are the gate's.
+    ///
+    /// This mount is fixed: with [`Builder::ecds`] updates reach the gate alone.
+    #[must_use]
+    pub const fn origin_role(mut self) -> Self {
+        self.origin_role = true;
+        self
+    }
+
+    /// Leaves the gate out of the listeners. With [`Builder::origin_role`] this is the Envoy beside an application,
+    /// behind a cache that another Envoy's gate stands before.
+    #[must_use]
+    pub const fn without_gate(mut self) -> Self {
+        self.gate = false;
+        self
+    }
+}
+
+/// The filters of the cluster, in the order in which a request passes them, or none.
+pub(super) fn filters(builder: &Builder, mount: Option<&Mount>) -> Vec<Value> {
+    let mut filters = Vec::new();
+    if let Some(mount) = mount
+        && builder.origin_role
+    {
+        let mount = Mount {
+            root_id: ROLE.into(),
+            ..mount.clone()
+        };
+        filters.push(mount.fixed());
+    }
+    filters.extend(builder.upstream.iter().cloned());
+    if !filters.is_empty() {
+        // Envoy wants it last, and puts it there by itself only when there are no others.
+        filters.push(json!({
+            "name": "envoy.filters.http.upstream_codec",
+            "typed_config": {
+                "@type": "type.googleapis.com/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec",
+            },
+        }));
+    }
+    filters
+}
