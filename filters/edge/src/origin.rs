@@ -10,6 +10,9 @@ use crate::copies::apply;
 use crate::host::{self, Map};
 use crate::pairs;
 
+/// Where one attempt at a request leaves for the next what the gate told.
+const TOLD: &[u8] = b"tidegate.told";
+
 /// What all streams of a worker share.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin {
@@ -47,7 +50,13 @@ impl HttpContext for Stream {
         let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         let (told, edits) = origin::request(&headers);
-        self.told = told;
+        // What this attempt takes out, the next one does not find.
+        self.told = if told.instruction.is_some() {
+            let _ = host::set_property(TOLD, &told.to_bytes());
+            told
+        } else {
+            Told::read(&host::property(TOLD).unwrap_or_default())
+        };
         proceed(apply(Map::RequestHeaders, &edits))
     }
 

@@ -1,6 +1,11 @@
 //! Cache directives (RFC 9111, section 5.2), in whatever letter case they come, and their targeted form (RFC 9213).
 
-use sfv::{BareItem, Dictionary, ListEntry, Parser};
+use core::convert::Infallible;
+
+use sfv::visitor::{
+    DictionaryVisitor, EntryVisitor, Ignored, InnerListVisitor, ItemVisitor, ParameterVisitor,
+};
+use sfv::{BareItemFromInput, KeyRef, Parser};
 
 /// The directives of a response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,25 +42,11 @@ impl Directives {
     /// is to be ignored.
     pub(super) fn read_targeted<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let text = lines.collect::<Vec<_>>().join(&b","[..]);
-        let dictionary = Parser::new(&text).parse::<Dictionary>().ok()?;
-        let directives: Vec<_> = dictionary
-            .iter()
-            .filter_map(|(name, entry)| {
-                let value = match entry {
-                    ListEntry::Item(item) => match &item.bare_item {
-                        BareItem::Boolean(false) => return None,
-                        BareItem::Integer(number) => Some(number.to_string().into_bytes()),
-                        BareItem::Token(token) => Some(token.as_str().as_bytes().to_vec()),
-                        // What it is meant to say beyond its name is not known; the name says the stricter thing.
-                        _ => None,
-                    },
-                    ListEntry::InnerList(_) => None,
-                };
-                let name = name.as_str().as_bytes().to_vec();
-                Some(Directive { name, value })
-            })
-            .collect();
-        (!directives.is_empty()).then_some(Self(directives))
+        let mut directives = Self::default();
+        Parser::new(&text)
+            .parse_dictionary_with_visitor(&mut directives)
+            .ok()?;
+        (!directives.0.is_empty()).then_some(directives)
     }
 
     /// Whether one of these directives is there, with or without a value.
@@ -90,6 +81,69 @@ impl Directives {
             }
         }
         text
+    }
+}
+
+impl<'de> DictionaryVisitor<'de> for &mut Directives {
+    type Out = ();
+    type Error = Infallible;
+
+    fn entry(&mut self, key: &'de KeyRef) -> Result<impl EntryVisitor<'de>, Infallible> {
+        // Of a name that is there twice, the last one counts.
+        self.remove(&[key.as_str()]);
+        Ok(Member {
+            name: key.as_str(),
+            directives: self,
+        })
+    }
+
+    fn finish(self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// A member of the dictionary, about to be read.
+struct Member<'d, 'de> {
+    name: &'de str,
+    directives: &'d mut Directives,
+}
+
+impl Member<'_, '_> {
+    fn add(self, value: Option<Vec<u8>>) {
+        let name = self.name.as_bytes().to_vec();
+        self.directives.0.push(Directive { name, value });
+    }
+}
+
+impl<'de> ItemVisitor<'de> for Member<'_, 'de> {
+    type Out = ();
+    type Error = Infallible;
+
+    fn bare_item(
+        self,
+        item: BareItemFromInput<'de>,
+    ) -> Result<impl ParameterVisitor<'de, Out = ()>, Infallible> {
+        match item {
+            BareItemFromInput::Boolean(false) => {}
+            BareItemFromInput::Integer(number) => self.add(Some(number.to_string().into_bytes())),
+            BareItemFromInput::Token(token) => self.add(Some(token.as_str().as_bytes().to_vec())),
+            // What it is meant to say beyond its name is not known; the name says the stricter thing.
+            _ => self.add(None),
+        }
+        Ok(Ignored)
+    }
+}
+
+impl<'de> EntryVisitor<'de> for Member<'_, 'de> {
+    type Error = Infallible;
+
+    fn item(self) -> Result<impl ItemVisitor<'de>, Infallible> {
+        Ok(self)
+    }
+
+    fn inner_list(self) -> Result<impl InnerListVisitor<'de>, Infallible> {
+        self.add(None);
+        Ok(Ignored)
     }
 }
 

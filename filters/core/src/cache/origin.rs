@@ -18,6 +18,31 @@ pub struct Told {
     pub marker: Option<Marker>,
 }
 
+impl Told {
+    /// To be remembered for another attempt at the same request, whose headers are those that the first one left; empty
+    /// if nothing was told.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Some(instruction) = &self.instruction else {
+            return Vec::new();
+        };
+        let mut bytes = instruction.to_bytes();
+        if let Some(marker) = &self.marker {
+            bytes.push(b'\n');
+            bytes.extend_from_slice(marker.as_bytes());
+        }
+        bytes
+    }
+
+    /// What [`Told::to_bytes`] wrote; of anything else it is nothing.
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut lines = bytes.splitn(2, |byte| *byte == b'\n');
+        Self {
+            instruction: lines.next().and_then(Instruction::read),
+            marker: lines.next().and_then(Marker::read),
+        }
+    }
+}
+
 /// What the gate told, and what is to be changed so that the application gets the request as the client sent it.
 pub fn request(headers: &[Line<'_>]) -> (Told, Vec<Edit>) {
     let one = |wanted: &str| {
