@@ -34,6 +34,7 @@ tables! {
     first_limit "policies/first-limit"
     guests "policies/guests"
     plans "policies/plans"
+    tenant_cache "policies/tenant-cache"
     several_limits "filters/core/tests/table/several-limits"
     shadow "filters/core/tests/table/shadow"
     routes "filters/core/tests/table/routes"

@@ -28,17 +28,26 @@ pub enum Use {
     Off,
 }
 
-const USES: [(Use, &[u8]); 4] = [
-    (Use::Scoped, b"scoped"),
-    (Use::Public, b"public"),
-    (Use::Bypass, b"bypass"),
-    (Use::Off, b"off"),
+const USES: [(Use, &str); 4] = [
+    (Use::Scoped, "scoped"),
+    (Use::Public, "public"),
+    (Use::Bypass, "bypass"),
+    (Use::Off, "off"),
 ];
 
 const MARKED: &[u8] = b"path";
 const VARIES: &[u8] = b"header";
 const AUTHORIZED: &[u8] = b"authorized";
 const OWN: &[u8] = b"own";
+
+impl Use {
+    /// The word that a header has for it.
+    pub fn word(self) -> &'static str {
+        USES.into_iter()
+            .find(|(usage, _)| *usage == self)
+            .map_or("", |(_, word)| word)
+    }
+}
 
 impl Instruction {
     /// An instruction without flags.
@@ -55,11 +64,7 @@ impl Instruction {
     /// As a header's value: the use, and flags behind semicolons, such as `scoped;path;own`.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut text = Vec::with_capacity(32);
-        for (usage, word) in USES {
-            if usage == self.usage {
-                text.extend_from_slice(word);
-            }
-        }
+        text.extend_from_slice(self.usage.word().as_bytes());
         for (set, flag) in [
             (self.marked, MARKED),
             (self.varies, VARIES),
@@ -78,7 +83,9 @@ impl Instruction {
     pub fn read(text: &[u8]) -> Option<Self> {
         let mut words = text.split(|byte| *byte == b';');
         let first = words.next()?;
-        let (usage, _) = USES.into_iter().find(|(_, word)| *word == first)?;
+        let (usage, _) = USES
+            .into_iter()
+            .find(|(_, word)| word.as_bytes() == first)?;
         let mut instruction = Self::new(usage);
         for word in words {
             match word {

@@ -1,10 +1,14 @@
 //! Cases: requests at given times and what a policy has to say to each. They stand in `policy.test.json`
 //! beside the policy, and run here on a made-up clock, and against a real Envoy in the end-to-end tests.
 
+mod copies;
 mod facts;
+mod isolation;
 mod run;
 
+pub use copies::{CacheKey, cache_key};
 pub use facts::CaseFacts;
+pub use isolation::{Pair, pairs, warnings};
 pub use run::{Failure, run};
 
 use serde::{Deserialize, Serialize};
@@ -105,6 +109,13 @@ pub struct Expect {
     /// What `RateLimit` says is left, for each limit, in the order checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<Vec<(String, u64)>>,
+    /// What caches are told: `scoped`, `public`, `bypass` or `off`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<String>,
+    /// Whose copy the request is for: steps of a case with the same word here are for the same copy, and steps with
+    /// different words are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<String>,
 }
 
 impl Expect {
@@ -116,6 +127,8 @@ impl Expect {
             violated,
             retry_after,
             remaining,
+            cache,
+            copy,
         } = self;
         let same = |kind: &String| {
             found
@@ -128,6 +141,8 @@ impl Expect {
             && (violated.is_none() || *violated == found.violated)
             && (retry_after.is_none() || *retry_after == found.retry_after)
             && (remaining.is_none() || *remaining == found.remaining)
+            && (cache.is_none() || *cache == found.cache)
+            && (copy.is_none() || *copy == found.copy)
     }
 }
 

@@ -1,13 +1,14 @@
 //! Runs cases on a made-up clock.
 
-use super::{Case, CaseFacts, Cases, Expect, Step};
+use super::{CacheKey, Case, CaseFacts, Cases, Expect, Step, cache_key};
 use crate::admission::Said;
 use crate::answer;
+use crate::cache;
 use crate::engine::{self, Decision};
 use crate::policy::Policy;
 use crate::quota::NANOS_PER_MILLI;
 use crate::request::Request;
-use crate::store::MemoryStore;
+use crate::store::{MemoryStore, StoreError};
 
 /// When a case begins, on a clock that is nowhere near zero.
 const START: u64 = 1_000_000_000_000;
@@ -46,9 +47,10 @@ pub fn run(policy: &Policy, cases: &Cases) -> (usize, Vec<Failure>) {
     let mut failures = Vec::new();
     for case in &cases.cases {
         let mut store = MemoryStore::new();
+        let mut copies = Copies::default();
         for (index, step) in case.steps.iter().enumerate() {
             for time in 1..=step.times {
-                let found = observed(policy, step, &mut store);
+                let found = observed(policy, step, &mut store, &mut copies);
                 ran = ran.saturating_add(1);
                 if !step.expect.agrees(&found) {
                     failures.push(failure(case, (index.saturating_add(1), time), step, found));
@@ -69,8 +71,27 @@ fn failure(case: &Case, step: (usize, u32), wanted: &Step, found: Expect) -> Fai
     }
 }
 
+/// The copies that a case spoke of so far, by the words that it has for them.
+#[derive(Default)]
+struct Copies(Vec<(CacheKey, String)>);
+
+impl Copies {
+    /// The word for a copy. One that was not spoken of gets the word that is wanted, unless that is another's already.
+    fn word(&mut self, key: CacheKey, wanted: Option<&String>) -> Option<String> {
+        if let Some((_, word)) = self.0.iter().find(|(known, _)| *known == key) {
+            return Some(word.clone());
+        }
+        let wanted = wanted?;
+        if self.0.iter().any(|(_, word)| word == wanted) {
+            return Some(format!("not {wanted}"));
+        }
+        self.0.push((key, wanted.clone()));
+        Some(wanted.clone())
+    }
+}
+
 /// What the policy says to the request of a step.
-fn observed(policy: &Policy, step: &Step, store: &mut MemoryStore) -> Expect {
+fn observed(policy: &Policy, step: &Step, store: &mut MemoryStore, copies: &mut Copies) -> Expect {
     let request = &step.request;
     let facts = CaseFacts {
         address: request.address.clone(),
@@ -93,12 +114,25 @@ fn observed(policy: &Policy, step: &Step, store: &mut MemoryStore) -> Expect {
     let decision = engine::decide(policy, &request, store, &mut (), now);
     let remaining = remaining(policy, &decision);
     let Some(denial) = decision.enforced_denial() else {
+        let plan = decision.cache.as_ref();
+        let cache = plan.map(|plan| plan.instruction.usage.word().to_owned());
+        let copy = plan
+            .and_then(|plan| cache_key(&request, plan))
+            .and_then(|key| copies.word(key, step.expect.copy.as_ref()));
+        let succeeded = plan.map(|plan| cache::renew(&plan.expected, 200, store, now));
+        debug_assert_ne!(
+            succeeded,
+            Some(Err(StoreError::Unavailable)),
+            "a store in memory"
+        );
         return Expect {
             status: 200,
             kind: None,
             violated: None,
             retry_after: None,
             remaining,
+            cache,
+            copy,
         };
     };
     let answer = answer::answer(policy, &decision, denial, None);
@@ -113,6 +147,8 @@ fn observed(policy: &Policy, step: &Step, store: &mut MemoryStore) -> Expect {
             .map(|names| names.iter().filter_map(text).collect()),
         retry_after: answer::retry_after(denial),
         remaining,
+        cache: None,
+        copy: None,
     }
 }
 

@@ -77,7 +77,7 @@ async fn run(url: &str, case: Case, tokens: Vec<Option<String>>) -> Result<Outco
             requests += 1;
             let began = *began.get_or_insert_with(Instant::now);
             late |= began.elapsed() > due + SLACK;
-            let found = found(&answer)?;
+            let found = found(&answer, &step.expect)?;
             if !step.expect.agrees(&found) {
                 let how = format!(
                     "`{}`, step {}, time {time}: expected {}, found {found}",

@@ -5,7 +5,8 @@ use serde_json::Value;
 use tidegate_core::cases::Expect;
 use tidegate_e2e::{Answer, structured};
 
-pub(crate) fn found(answer: &Answer) -> Result<Expect> {
+/// What `answer` says; what it cannot say is taken to be as `expected`.
+pub(crate) fn found(answer: &Answer, expected: &Expect) -> Result<Expect> {
     let problem = answer.problem().unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Ok(Expect {
@@ -16,5 +17,8 @@ pub(crate) fn found(answer: &Answer) -> Result<Expect> {
             .map(|names| names.iter().filter_map(text).collect()),
         retry_after: answer.retry_after(),
         remaining: Some(structured::remaining(&answer.headers)?),
+        // Nothing of this can be seen from outside.
+        cache: expected.cache.clone(),
+        copy: expected.copy.clone(),
     })
 }

@@ -37,7 +37,7 @@ pub(super) fn cache(
             None
         }
     };
-    if scope == Some(Scope::Public) && seal.is_some() {
+    if scope == Some(Scope::Public) && matches!(seal, Some(Seal::Required)) {
         faults.add(
             at.push_key("seal"),
             "a copy that is `public` is nobody's and has no seal; leave it out",
