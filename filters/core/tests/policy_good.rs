@@ -13,9 +13,9 @@ mod policy_documents;
 
 use policy_documents::{ENFORCED, EVERYTHING, GOOD, SMALLEST, STOREFRONT};
 use tidegate_core::policy::{
-    AddressRule, Anonymous, Cost, Dimension, IdentityRules, Limit, LimitId, Mode, PathPattern,
-    Policy, RateLimitHeaders, RouteMatch, SanType, Segment, SignedAddressRule, Source, SourceKind,
-    StoreErrorRule,
+    AddressRule, Anonymous, Cache, CacheBy, Cost, Dimension, IdentityRules, Limit, LimitId, Mode,
+    OwnerRule, PathPattern, Policy, RateLimitHeaders, RouteMatch, SanType, Scope, Segment,
+    SignedAddressRule, Source, SourceKind, StoreErrorRule,
 };
 use tidegate_core::quota::{NANOS_PER_SEC, Period, Quota, Rate};
 
@@ -103,6 +103,37 @@ fn what_is_left_out_has_its_default() {
             legacy_headers: false,
             store_error: StoreErrorRule::Reject,
         }
+    );
+}
+
+#[test]
+fn cache_scopes_mean_what_they_say() {
+    let routes = check(STOREFRONT).routes;
+    let cache = |scope, by| Cache {
+        scope,
+        by,
+        sealed: true,
+        owner: None,
+    };
+    let own = Scope::Shared(vec![Dimension::Tenant, Dimension::Account]);
+    assert_eq!(routes[0].cache, Some(cache(own, CacheBy::Path)));
+    assert_eq!(routes[1].cache, None);
+    assert_eq!(routes[3].cache, Some(cache(Scope::Public, CacheBy::Path)));
+    let everything = &check(EVERYTHING).routes[0];
+    assert_eq!(
+        everything.cache,
+        Some(Cache {
+            scope: Scope::Shared(vec![
+                Dimension::Tenant,
+                Dimension::Header("x-region".to_owned())
+            ]),
+            by: CacheBy::Header,
+            sealed: false,
+            owner: Some(OwnerRule {
+                header: "x-owner".to_owned(),
+                names: Dimension::Tenant,
+            }),
+        })
     );
 }
 
