@@ -36,11 +36,14 @@ sub vcl_hash {
 }
 
 sub vcl_backend_response {
-    # The seal: whom this answer was fetched for. What an application says under that name is not believed.
-    unset beresp.http.x-tidegate-seal;
-    unset beresp.http.x-tidegate-cache-control;
-    if (bereq.http.x-tidegate-scope) {
-        set beresp.http.x-tidegate-seal = bereq.http.x-tidegate-scope;
+    # The seal: whom this answer was fetched for. What an application says under that name is not believed. A copy that the
+    # application has confirmed (304) keeps the seal that it was stored with: the body is still the one of then.
+    if (!beresp.was_304) {
+        unset beresp.http.x-tidegate-seal;
+        unset beresp.http.x-tidegate-cache-control;
+        if (bereq.http.x-tidegate-scope) {
+            set beresp.http.x-tidegate-seal = bereq.http.x-tidegate-scope;
+        }
     }
     if (bereq.uncacheable) {
         return (deliver);
