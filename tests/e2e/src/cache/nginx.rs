@@ -28,7 +28,7 @@ impl Nginx {
     }
 
     /// Starts it with this configuration and waits until it answers. The first `listen` gets a free port of 127.0.0.1 instead
-    /// of what it says; relative paths lie in a folder that is removed at the end.
+    /// of what it says, and the first `proxy_cache_path` a folder that is removed at the end; relative paths lie there too.
     ///
     /// # Errors
     ///
@@ -46,7 +46,8 @@ impl Nginx {
     /// It is not installed, or refuses the configuration; the error holds what it said.
     pub fn check(conf: &str) -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        // Taken or not: a check binds the port, and does not mind if it cannot.
+        let any = SocketAddr::from(([127, 0, 0, 1], 8081));
         let mut command = with(folder.path(), conf, any)?;
         command.arg("-t");
         Self::PROGRAM.check(command)
@@ -80,13 +81,19 @@ fn with(folder: &Path, conf: &str, address: SocketAddr) -> Result<Command> {
 
 /// The configuration with another address to listen on, and with none of the system's folders in use.
 fn placed(conf: &str, address: SocketAddr) -> Result<String> {
-    let (before, rest) = conf.split_once("listen ").context("no `listen`")?;
-    let (_, after) = rest.split_once(';').context("`listen` has no end")?;
-    let conf = format!("{before}listen {address};{after}");
+    let conf = argument(conf, "listen ", ';', &address.to_string()).context("no `listen`")?;
+    let conf = argument(&conf, "proxy_cache_path ", ' ', "cache").unwrap_or(conf);
     let (before, after) = conf.split_once("http {").context("no `http {`")?;
     let mut conf = format!("{before}http {{\n");
     for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
         writeln!(conf, "    {kind}_temp_path temp_{kind};")?;
     }
     Ok(conf + after)
+}
+
+/// The text with `value` in place of what stands between the first `directive` and `end`.
+fn argument(conf: &str, directive: &str, end: char, value: &str) -> Option<String> {
+    let (before, rest) = conf.split_once(directive)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{directive}{value}{end}{after}"))
 }

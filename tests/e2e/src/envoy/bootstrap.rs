@@ -33,7 +33,7 @@ pub(super) fn bootstrap(listeners: &[Value], lds: Option<&Path>, origin: Option<
 }
 
 /// Turns names into labels: `wasmcustom.tidegate_NAME.policy.X.rule.Y.outcome.Z` and `…policy.X.version.V` become
-/// `tidegate_NAME{policy,rule,outcome,version}`. The same rules stand in envoy/gate.yaml.
+/// `tidegate_NAME{policy,rule,outcome,version}`. The same rules stand in the configurations under envoy/.
 pub(super) fn stats_tags() -> Value {
     let tag = |name: &str| {
         json!({
@@ -117,15 +117,31 @@ pub(super) fn cluster(origin: SocketAddr, filters: &[Value]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::stats_tags;
+    use crate::envoy::examples;
 
     #[test]
-    fn the_configuration_to_copy_has_the_same_tags() {
-        let gate = std::fs::read_to_string(crate::repo().join("envoy/gate.yaml")).unwrap();
+    fn the_configurations_to_copy_have_the_same_tags() {
         let tags = stats_tags();
-        assert_eq!(tags.as_array().unwrap().len(), 4);
-        for tag in tags.as_array().unwrap() {
-            let regex = tag["regex"].as_str().unwrap();
-            assert!(gate.contains(&format!("regex: '{regex}'")), "{regex}");
+        let tags = tags.as_array().unwrap();
+        assert_eq!(tags.len(), 4);
+        let mut files = 0;
+        for file in examples("yaml").unwrap() {
+            let text = std::fs::read_to_string(&file).unwrap();
+            // Without an interface to read metrics by, a file has no metrics to name.
+            if !text.contains("\nadmin:") && !text.starts_with("admin:") {
+                continue;
+            }
+            files += 1;
+            let shown = file.display();
+            assert_eq!(text.matches("- tag_name: ").count(), tags.len(), "{shown}");
+            for tag in tags {
+                let regex = tag["regex"].as_str().unwrap();
+                assert!(
+                    text.contains(&format!("regex: '{regex}'")),
+                    "{shown}: {regex}"
+                );
+            }
         }
+        assert!(files > 1, "{files} files");
     }
 }

@@ -1,0 +1,29 @@
+//! The configurations that are there to copy.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files under `envoy/` whose names end in `.EXTENSION`, sorted.
+///
+/// # Errors
+///
+/// A folder cannot be read.
+pub fn examples(extension: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    collect(&crate::repo().join("envoy"), extension, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, extension, found)?;
+        } else if path.extension().is_some_and(|e| e == extension) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
