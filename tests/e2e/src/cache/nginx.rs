@@ -75,7 +75,10 @@ fn with(folder: &Path, conf: &str, address: SocketAddr) -> Result<Command> {
         .arg(folder)
         .args(["-c", CONF, "-e", "stderr"])
         // Of several processes only the first would be killed.
-        .args(["-g", "daemon off; master_process off; pid nginx.pid;"]);
+        .args([
+            "-g",
+            "daemon off; master_process off; pid nginx.pid; error_log stderr;",
+        ]);
     Ok(command)
 }
 
@@ -84,7 +87,7 @@ fn placed(conf: &str, address: SocketAddr) -> Result<String> {
     let conf = argument(conf, "listen ", ';', &address.to_string()).context("no `listen`")?;
     let conf = argument(&conf, "proxy_cache_path ", ' ', "cache").unwrap_or(conf);
     let (before, after) = conf.split_once("http {").context("no `http {`")?;
-    let mut conf = format!("{before}http {{\n");
+    let mut conf = format!("{before}http {{\n    access_log access.log;\n");
     for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
         writeln!(conf, "    {kind}_temp_path temp_{kind};")?;
     }

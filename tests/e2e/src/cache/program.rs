@@ -84,3 +84,22 @@ pub fn skipped(program: Program) -> bool {
     println!("skipped: {program}");
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Program;
+
+    #[test]
+    fn one_that_is_missing_is_named_with_what_brings_it() {
+        let none = Program {
+            name: "no-such-server",
+            package: "none",
+        };
+        assert_eq!(none.find(), None);
+        let said = none.command().unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "no-such-server is not installed; install it (Debian: apt-get install none)"
+        );
+    }
+}
