@@ -53,13 +53,6 @@ sub vcl_backend_response {
     # Varnish's own rules follow: nothing with Set-Cookie, private, no-store, no-cache or Vary: * is stored.
 }
 
-sub vcl_backend_error {
-    # Varnish's own error is nobody's copy. Without a seal the gate would take it for one, and hide it.
-    if (bereq.http.x-tidegate-scope) {
-        set beresp.http.x-tidegate-seal = bereq.http.x-tidegate-scope;
-    }
-}
-
 sub vcl_deliver {
     # A change that succeeded makes the copies of its path stale (RFC 9111, 4.4): those in the scope of whoever made it, whatever
     # their query. Copies that other scopes hold of the same path live to their end: keep lifetimes short where scopes share data.

@@ -70,12 +70,6 @@ sub vcl_backend_response {
     set beresp.http.x-copy-scope = "scope:" + bereq.http.x-tidegate-scope;
 }
 
-sub vcl_backend_error {
-    if (bereq.http.x-tidegate-scope) {
-        set beresp.http.x-tidegate-seal = bereq.http.x-tidegate-scope;
-    }
-}
-
 sub vcl_deliver {
     # A change that succeeded makes the copies of its path stale, within its scope: default.vcl says more.
     if (req.method !~ "^(GET|HEAD|OPTIONS|TRACE)$" && resp.status >= 200 && resp.status < 400

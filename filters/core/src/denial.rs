@@ -35,6 +35,8 @@ pub enum Denial {
     StoreUnavailable,
     /// The response is not its caller's: its seal is another's or missing, or it names another owner.
     ResponseOwnerMismatch,
+    /// A proxy behind the gate got no response from the origin, and said so with this status: 502, 503 or 504.
+    NoAnswer(u16),
     /// Envoy would send the scoped request another way than the one it chose first.
     RouteChanged,
 }
@@ -50,8 +52,8 @@ pub const RULES: [&str; 7] = [
     "store-unavailable",
 ];
 
-/// The rule about responses; no limit may have this name.
-pub const RESPONSE_RULE: &str = "response-owner-mismatch";
+/// The rules about responses; no limit may have such a name.
+pub const RESPONSE_RULES: [&str; 2] = ["response-owner-mismatch", "no-answer"];
 
 /// The rule of a request that nothing refuses; no limit may have this name.
 pub const NO_RULE: &str = "none";
@@ -67,7 +69,8 @@ impl Denial {
             Self::IdentityRequired => "identity-required",
             Self::ReservedName { .. } => "reserved-name",
             Self::StoreUnavailable => "store-unavailable",
-            Self::ResponseOwnerMismatch => RESPONSE_RULE,
+            Self::ResponseOwnerMismatch => "response-owner-mismatch",
+            Self::NoAnswer(_) => "no-answer",
             Self::RouteChanged => "route-changed",
         }
     }

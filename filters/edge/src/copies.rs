@@ -77,18 +77,17 @@ pub(crate) fn receive(expected: &Expected, headers: &[Pair<'_>]) -> Result<Sende
     Ok(sender)
 }
 
-/// Who sent the response. In doubt it is one that must have a seal.
+/// Who sent the response. In doubt it is one that must have a seal: what Envoy's cache fetches has details of its own,
+/// such as `cache.insert_via_upstream`.
 fn sender() -> Sender {
     let details = host::property(b"response\0code_details").unwrap_or_default();
-    if details.is_empty() || details == b"via_upstream" {
-        return Sender::Upstream;
+    match details.as_slice() {
+        b"cache.response_from_cache_filter" => Sender::Cache,
+        b"" | b"via_upstream" => Sender::Upstream,
+        details if details.starts_with(b"cache.") => Sender::Upstream,
+        _ => Sender::Envoy,
     }
-    let cached = details.windows(CACHE.len()).any(|window| window == CACHE);
-    if cached { Sender::Cache } else { Sender::Envoy }
 }
-
-/// What the details of a response hold that a cache in Envoy answered.
-const CACHE: &[u8] = b"cache";
 
 /// Makes changes of a header map.
 pub(crate) fn apply(map: Map, edits: &[Edit]) -> Result<(), Failed> {

@@ -258,8 +258,8 @@ impl Gate {
         Ok((sender, stored))
     }
 
-    /// Answers in place of a response that is not its caller's, counts it, and tells operators once per interval.
-    fn withhold(&self, mismatch: Mismatch, fields: Option<&[(&'static str, String)]>, grpc: bool) {
+    /// Counts a response that is not its caller's, and tells operators once per interval.
+    fn report(&self, mismatch: Mismatch) {
         self.metrics.count_mismatch();
         let now = host::now(Clock::Monotonic).unwrap_or(0);
         if let Some(count) = store::told(&self.policy, now) {
@@ -270,7 +270,17 @@ impl Gate {
             );
             host::log(Level::Error, &text);
         }
-        let denial = Denial::ResponseOwnerMismatch;
+    }
+
+    /// Answers in place of a response that is not its caller's.
+    fn withhold(&self, mismatch: Mismatch, fields: Option<&[(&'static str, String)]>, grpc: bool) {
+        let denial = match mismatch {
+            Mismatch::NoAnswer(status) => Denial::NoAnswer(status),
+            Mismatch::NoSeal | Mismatch::Seal | Mismatch::Owner => {
+                self.report(mismatch);
+                Denial::ResponseOwnerMismatch
+            }
+        };
         let _ = host::set_property(DECISION, format!("refused:{}", denial.rule()).as_bytes());
         let decision = Decision::unread(&self.policy, denial.clone());
         let request_id = host::property(b"request\0id");

@@ -255,14 +255,4 @@ async fn nginx_with_a_sidecar() {
     ])
     .await;
     edge.changes_nothing().await;
-
-    drop(edge.origin);
-    let edge = Edge {
-        origin: Origin::start().await.unwrap(),
-        cache,
-    };
-    let answer = edge.scoped(Method::GET, "/gone", A).await;
-    assert_eq!(answer.status, 502);
-    assert_eq!(answer.header("x-tidegate-seal"), Some(A));
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
 }

@@ -61,6 +61,7 @@ pub fn answer(
         Denial::IdentityRequired => (401, GrpcStatus::Unauthenticated),
         Denial::StoreUnavailable => (503, GrpcStatus::Unavailable),
         Denial::ResponseOwnerMismatch => (502, GrpcStatus::Internal),
+        Denial::NoAnswer(status) => (*status, GrpcStatus::Unavailable),
         Denial::RouteChanged => (500, GrpcStatus::Internal),
     };
     let problem = problem::problem(policy, decision, denial, status, instance);

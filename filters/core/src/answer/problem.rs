@@ -142,6 +142,10 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
             "response owner mismatch",
             "the response to this request was not made for its caller; it was withheld".to_owned(),
         ),
+        Denial::NoAnswer(_) => (
+            "no answer",
+            "this request got no answer from whom it was for; try again".to_owned(),
+        ),
         Denial::RouteChanged => (
             "route changed",
             "the scope of this request would have it go another way; it went none".to_owned(),

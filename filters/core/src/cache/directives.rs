@@ -55,6 +55,11 @@ impl Directives {
         self.0.iter().any(named)
     }
 
+    /// Whether there is none.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes directives out.
     pub(super) fn remove(&mut self, names: &[&str]) {
         let named = |directive: &Directive| names.iter().any(|n| n.as_bytes() == directive.name);

@@ -87,7 +87,9 @@ pub fn judge(instruction: Option<&Instruction>, headers: &[(&[u8], &[u8])]) -> V
     if PROXY.into_iter().any(there) {
         return Verdict::Veto(Veto::Proxy);
     }
-    if instruction.authorized && !directives.any(&SHAREABLE) {
+    // A confirmation that says nothing leaves what was said when the copy was stored.
+    let silent = lines(b":status").any(|status| status == b"304") && directives.is_empty();
+    if instruction.authorized && !silent && !directives.any(&SHAREABLE) {
         return Verdict::Veto(Veto::Authorization);
     }
     // One line, names in lower case: some caches read no other.

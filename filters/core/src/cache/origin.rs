@@ -73,7 +73,12 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
     if verdict == Verdict::Untouched {
         return edits;
     }
-    if let Some(marker) = &told.marker {
+    // A confirmation has no body: what it confirms was sealed when it was stored, and its seal must not become that of
+    // whoever asked for the confirmation.
+    let confirms = headers.contains(&(b":status", b"304"));
+    if let Some(marker) = &told.marker
+        && !confirms
+    {
         edits.push(Edit::set(SEAL, marker.as_bytes()));
     }
     if instruction.is_some_and(|told| told.varies) {

@@ -124,21 +124,33 @@ fn c25_another_callers_seal_or_none_is_a_mismatch() {
     let plan = plan(SCOPED, &AMY);
     let own = digits(&plan.marker.unwrap());
     let other = digits(&Marker::from_bytes([1; 32]));
-    let with = |sender, seals: &[&str]| {
-        let mut headers = vec![(":status", "304")];
+    let answer = |status, sender, seals: &[&str]| {
+        let mut headers = vec![(":status", status)];
         headers.extend(seals.iter().map(|seal| ("x-tidegate-seal", *seal)));
         outgoing(&plan.expected, sender, &lines(&headers)).map(drop)
     };
     for sender in [Sender::Upstream, Sender::Cache] {
-        assert_eq!(with(sender, &[&own]), Ok(()));
-        assert_eq!(with(sender, &[]), Err(Mismatch::NoSeal));
+        for status in ["200", "204", "304", "404", "500", "503"] {
+            assert_eq!(answer(status, sender, &[&own]), Ok(()));
+        }
+        for status in ["200", "204", "301", "404", "500"] {
+            assert_eq!(answer(status, sender, &[]), Err(Mismatch::NoSeal));
+        }
+        // A confirmation has no body that could be another's.
+        assert_eq!(answer("304", sender, &[]), Ok(()));
+        for (status, number) in [("502", 502), ("503", 503), ("504", 504)] {
+            let hidden = Err(Mismatch::NoAnswer(number));
+            assert_eq!(answer(status, sender, &[]), hidden);
+        }
     }
     for sender in [Sender::Upstream, Sender::Cache, Sender::Envoy] {
-        assert_eq!(with(sender, &[&other]), Err(Mismatch::Seal));
-        assert_eq!(with(sender, &[&own, &own]), Err(Mismatch::Seal));
-        assert_eq!(with(sender, &[""]), Err(Mismatch::Seal));
+        for status in ["200", "304", "503"] {
+            for seals in [&[other.as_str()][..], &[&own, &own], &[""]] {
+                assert_eq!(answer(status, sender, seals), Err(Mismatch::Seal));
+            }
+        }
     }
-    assert_eq!(with(Sender::Envoy, &[]), Ok(()));
+    assert_eq!(answer("200", Sender::Envoy, &[]), Ok(()));
 }
 
 #[test]

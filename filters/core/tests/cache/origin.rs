@@ -100,6 +100,17 @@ fn the_seal_is_the_callers_whatever_the_application_says() {
 }
 
 #[test]
+fn c26_a_confirmation_is_sealed_for_nobody_and_says_no_more_than_the_origin() {
+    let confirmation = lines(&[(":status", "304"), ("etag", "\"e\"")]);
+    for word in ["scoped;path", "scoped;path;authorized"] {
+        assert_eq!(response(&told(word), &confirmation), [], "{word}");
+    }
+    let stricter = lines(&[(":status", "304"), ("cache-control", "max-age=60")]);
+    let sent = edited(&stricter, &response(&told("scoped;authorized"), &stricter));
+    assert_eq!(values(&sent, "cache-control"), ["no-store"]);
+}
+
+#[test]
 fn c13_vary_is_added_for_caches_that_go_by_the_header_alone() {
     let headers = lines(&[(":status", "200"), ("vary", "accept")]);
     let by_path = edited(&headers, &response(&told("scoped;path"), &headers));

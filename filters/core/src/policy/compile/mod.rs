@@ -30,7 +30,7 @@ use self::route::Around;
 use super::document::{self, Document, Entries, List};
 use super::faults::Faults;
 use super::{Mode, Policy, RateLimitHeaders, Route, StoreErrorRule};
-use crate::denial::{NO_RULE, RESPONSE_RULE, RULES};
+use crate::denial::{NO_RULE, RESPONSE_RULES, RULES};
 
 /// The most limits of a policy: each has a table.
 const MOST_LIMITS: usize = 64;
@@ -132,7 +132,8 @@ fn limits(
     for (name, limit) in entries {
         let at = at.push_key(&name);
         names::name(&name, at, faults);
-        if [NO_RULE, RESPONSE_RULE].contains(&name.as_str()) || RULES.contains(&name.as_str()) {
+        let mut taken = RULES.iter().chain(&RESPONSE_RULES).chain([&NO_RULE]);
+        if taken.any(|taken| *taken == name) {
             faults.add(
                 at,
                 format!(
