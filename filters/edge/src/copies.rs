@@ -50,12 +50,12 @@ pub(crate) fn tell(plan: Plan, headers: &[Pair<'_>]) -> Result<Expected, Denial>
     Ok(expected)
 }
 
-/// The route and the cluster that Envoy chose, as far as they have names.
-fn route() -> [Option<Vec<u8>>; 2] {
-    [
-        host::property(b"xds\0route_name"),
-        host::property(b"xds\0cluster_name"),
-    ]
+/// The route that Envoy chose, by its name; one without a name goes by its cluster.
+fn route() -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    match host::property(b"xds\0route_name") {
+        Some(name) if !name.is_empty() => (Some(name), None),
+        _ => (None, host::property(b"xds\0cluster_name")),
+    }
 }
 
 /// Holds a response to what is expected of it, and takes out what is ours; says who sent it.

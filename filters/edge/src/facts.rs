@@ -4,11 +4,11 @@ use core::cell::OnceCell;
 
 use tidegate_core::cache::ScopeKey;
 use tidegate_core::claims;
-use tidegate_core::policy::SanType;
+use tidegate_core::policy::{Policy, SanType};
 use tidegate_core::quota::NANOS_PER_SEC;
 use tidegate_core::request::{Claim, Facts};
 
-use crate::host::{self, Clock};
+use crate::host::{self, Clock, Level};
 
 /// The facts of the stream that the host is calling about.
 pub(crate) struct HostFacts<'a> {
@@ -17,12 +17,53 @@ pub(crate) struct HostFacts<'a> {
 }
 
 /// The keys that a policy asks for, from the environment of the VM.
-#[derive(Default)]
 pub(crate) struct Keys {
     /// For signed addresses; empty if the policy asks for none.
     pub(crate) address: Vec<u8>,
     /// For cache scopes.
     pub(crate) scope: ScopeKey,
+}
+
+impl Keys {
+    /// The keys for `policy`.
+    ///
+    /// # Errors
+    /// A line for the log, where one is missing that the policy cannot do without.
+    pub(crate) fn of(policy: &Policy) -> Result<Self, String> {
+        Ok(Self {
+            address: address_key(policy)?,
+            scope: scope_key(policy),
+        })
+    }
+}
+
+/// The key for signed addresses, if the policy asks for one.
+fn address_key(policy: &Policy) -> Result<Vec<u8>, String> {
+    let Some(rule) = &policy.identity.address.signed else {
+        return Ok(Vec::new());
+    };
+    match std::env::var(&rule.key_env) {
+        Ok(key) if !key.is_empty() => Ok(key.into_bytes()),
+        _ => Err(format!(
+            "`$.identity.address.signed.key_env`: the environment of the VM has no `{}`; set it under `vm_config.environment_variables`",
+            rule.key_env
+        )),
+    }
+}
+
+/// The environment variable of the VM that holds the key for cache scopes.
+const SCOPE_KEY: &str = "TIDEGATE_SCOPE_KEY";
+
+/// The key for cache scopes.
+fn scope_key(policy: &Policy) -> ScopeKey {
+    let key = ScopeKey::new(std::env::var(SCOPE_KEY).unwrap_or_default().as_bytes());
+    if policy.caches() && !key.is_some() {
+        let text = format!(
+            "tidegate: the environment of the VM has no `{SCOPE_KEY}`, so cache scopes are digests that anybody could make; set it under `vm_config.environment_variables`"
+        );
+        host::log(Level::Warn, &text);
+    }
+    key
 }
 
 impl<'a> HostFacts<'a> {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 use tidegate_core::answer;
-use tidegate_core::cache::{self, Expected, Marker, Mismatch, ScopeKey, Sender};
+use tidegate_core::cache::{self, Expected, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
@@ -16,22 +16,23 @@ use tidegate_core::request::Request;
 
 use crate::copies;
 use crate::facts::{HostFacts, Keys};
-use crate::host::{self, Clock, Level, Map};
+use crate::host::{self, Clock, Map};
 use crate::memory::Refusals;
 use crate::metrics::Metrics;
 use crate::pairs::{self, Pair};
+use crate::response;
 use crate::send::{is_grpc, send};
-use crate::store::{self, SharedStore};
+use crate::store::SharedStore;
 
 /// Where access logs find the decision: `%FILTER_STATE(wasm.tidegate.decision:PLAIN)%`.
-const DECISION: &[u8] = b"tidegate.decision";
+pub(crate) const DECISION: &[u8] = b"tidegate.decision";
 
 /// A policy, ready to decide: what all streams of a worker share.
 pub(crate) struct Gate {
-    policy: Policy,
-    metrics: Metrics,
+    pub(crate) policy: Policy,
+    pub(crate) metrics: Metrics,
     keys: Keys,
-    state: RefCell<(SharedStore, Refusals)>,
+    pub(crate) state: RefCell<(SharedStore, Refusals)>,
 }
 
 impl Gate {
@@ -40,10 +41,7 @@ impl Gate {
     /// # Errors
     /// A line for the log, where the policy cannot be enforced here.
     pub(crate) fn new(policy: Policy) -> Result<Self, String> {
-        let keys = Keys {
-            address: address_key(&policy)?,
-            scope: scope_key(&policy),
-        };
+        let keys = Keys::of(&policy)?;
         let store = SharedStore::open(&policy).map_err(|_| {
             "the shared data of this `vm_id` cannot be used; give the policy one of its own"
                 .to_owned()
@@ -85,44 +83,6 @@ impl Gate {
         engine::decide(&self.policy, &request, store, refusals, now)
     }
 }
-
-/// The key for signed addresses, if the policy asks for one.
-fn address_key(policy: &Policy) -> Result<Vec<u8>, String> {
-    let Some(rule) = &policy.identity.address.signed else {
-        return Ok(Vec::new());
-    };
-    match std::env::var(&rule.key_env) {
-        Ok(key) if !key.is_empty() => Ok(key.into_bytes()),
-        _ => Err(format!(
-            "`$.identity.address.signed.key_env`: the environment of the VM has no `{}`; set it under `vm_config.environment_variables`",
-            rule.key_env
-        )),
-    }
-}
-
-/// The environment variable of the VM that holds the key for cache scopes.
-const SCOPE_KEY: &str = "TIDEGATE_SCOPE_KEY";
-
-/// The key for cache scopes.
-fn scope_key(policy: &Policy) -> ScopeKey {
-    let key = ScopeKey::new(std::env::var(SCOPE_KEY).unwrap_or_default().as_bytes());
-    if policy.caches() && !key.is_some() {
-        let text = format!(
-            "tidegate: the environment of the VM has no `{SCOPE_KEY}`, so cache scopes are digests that anybody could make; set it under `vm_config.environment_variables`"
-        );
-        host::log(Level::Warn, &text);
-    }
-    key
-}
-
-/// The rate limit fields that a response from a cache loses.
-const FIELDS: [&str; 5] = [
-    "ratelimit",
-    "ratelimit-policy",
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-];
 
 /// One request and its response.
 pub(crate) struct Stream {
@@ -203,23 +163,20 @@ impl Stream {
             return Action::Continue;
         };
         let fields = passed.fields.take();
-        let stored = match &passed.expected {
-            None => {
-                fields.is_some() && is_aged(host::header(Map::ResponseHeaders, "age").as_deref())
-            }
-            Some(expected) => match self.gate.receive(expected) {
-                Ok((sender, stored)) => {
-                    self.marker = expected.marker.filter(|_| sender == Sender::Envoy);
-                    stored
-                }
+        match &passed.expected {
+            Some(expected) => match self.gate.receive(expected, fields.is_some()) {
+                Ok(sender) => self.marker = expected.marker.filter(|_| sender == Sender::Envoy),
                 Err(mismatch) => {
                     self.gate.withhold(mismatch, fields.as_deref(), passed.grpc);
                     return Action::Pause;
                 }
             },
-        };
-        if let Some(fields) = fields {
-            add_fields(stored, &fields);
+            None if fields.is_some() => response::remove_aged_fields(),
+            None => {}
+        }
+        // A response without our fields is better than none.
+        for (name, value) in fields.unwrap_or_default() {
+            let _ = host::add_header(Map::ResponseHeaders, name.as_bytes(), value.as_bytes());
         }
         Action::Continue
     }
@@ -233,80 +190,6 @@ impl Stream {
         if let Cow::Owned(body) = cache::scrub(&body, marker) {
             let _ = host::set_response_body(&body);
         }
-    }
-}
-
-impl Gate {
-    /// Holds a response to what is expected of it and takes out what is ours; says who sent it, and whether it was stored.
-    fn receive(&self, expected: &Expected) -> Result<(Sender, bool), Mismatch> {
-        let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
-        let headers = pairs::read(&bytes).unwrap_or_default();
-        let sender = copies::receive(expected, &headers)?;
-        let status =
-            pairs::first(&headers, b":status").and_then(|s| str::from_utf8(s).ok()?.parse().ok());
-        if let Some(status) = status
-            && expected.stale.is_some()
-        {
-            let (store, _) = &mut *self.state.borrow_mut();
-            let renewed = host::now(Clock::Monotonic)
-                .is_ok_and(|now| cache::renew(expected, status, store, now).is_ok());
-            if !renewed {
-                self.metrics.count_store_error();
-            }
-        }
-        let stored = sender == Sender::Cache || is_aged(pairs::first(&headers, b"age"));
-        Ok((sender, stored))
-    }
-
-    /// Counts a response that is not its caller's, and tells operators once per interval.
-    fn report(&self, mismatch: Mismatch) {
-        self.metrics.count_mismatch();
-        let now = host::now(Clock::Monotonic).unwrap_or(0);
-        if let Some(count) = store::told(&self.policy, now) {
-            let text = format!(
-                "tidegate: policy `{}`: {count} responses of scoped routes were withheld since this was said last; the last one {}",
-                self.policy.name,
-                mismatch.shown()
-            );
-            host::log(Level::Error, &text);
-        }
-    }
-
-    /// Answers in place of a response that is not its caller's.
-    fn withhold(&self, mismatch: Mismatch, fields: Option<&[(&'static str, String)]>, grpc: bool) {
-        let denial = match mismatch {
-            Mismatch::NoAnswer(status) => Denial::NoAnswer(status),
-            Mismatch::NoSeal | Mismatch::Seal | Mismatch::Owner => {
-                self.report(mismatch);
-                Denial::ResponseOwnerMismatch
-            }
-        };
-        let _ = host::set_property(DECISION, format!("refused:{}", denial.rule()).as_bytes());
-        let decision = Decision::unread(&self.policy, denial.clone());
-        let request_id = host::property(b"request\0id");
-        let answer = answer::answer(&self.policy, &decision, &denial, request_id.as_deref());
-        // Where the answer cannot be sent the stream stays stopped: the response never goes on.
-        let _ = send(&answer, fields.unwrap_or_default(), denial.rule(), grpc);
-    }
-}
-
-/// Whether a response was kept by a cache for a while.
-fn is_aged(age: Option<&[u8]>) -> bool {
-    age.is_some_and(|age| age.iter().any(|digit| *digit != b'0'))
-}
-
-/// Adds the rate limit fields. The origin's own stay beside ours, except on a response that was stored, where they tell
-/// about another request.
-fn add_fields(stored: bool, fields: &[(&'static str, String)]) {
-    let map = Map::ResponseHeaders;
-    // A response without our fields, or with one too many, is better than none: failures change nothing.
-    if stored {
-        for name in FIELDS {
-            let _ = host::remove_header(map, name.as_bytes());
-        }
-    }
-    for (name, value) in fields {
-        let _ = host::add_header(map, name.as_bytes(), value.as_bytes());
     }
 }
 

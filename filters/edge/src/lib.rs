@@ -11,6 +11,7 @@ mod memory;
 mod metrics;
 mod origin;
 mod pairs;
+mod response;
 mod root;
 mod send;
 mod store;

@@ -1,0 +1,108 @@
+//! The way out of the gate: a response goes to its own caller, or not at all.
+
+use tidegate_core::answer;
+use tidegate_core::cache::{self, Expected, Mismatch, Sender};
+use tidegate_core::denial::Denial;
+use tidegate_core::engine::Decision;
+
+use crate::copies;
+use crate::gate::{DECISION, Gate};
+use crate::host::{self, Clock, Level, Map};
+use crate::pairs::{self, Pair};
+use crate::send::send;
+use crate::store;
+
+/// The rate limit fields that a response from a cache loses.
+const FIELDS: [&str; 5] = [
+    "ratelimit",
+    "ratelimit-policy",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+];
+
+impl Gate {
+    /// Holds a response to what is expected of it, takes out what is ours, and says who sent it.
+    pub(crate) fn receive(&self, expected: &Expected, enforced: bool) -> Result<Sender, Mismatch> {
+        let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
+        let headers = pairs::read(&bytes).unwrap_or_default();
+        if expected.stale.is_some() {
+            self.renew(expected, &headers);
+        }
+        let sender = copies::receive(expected, &headers)?;
+        let stored = sender == Sender::Cache || is_aged(pairs::first(&headers, b"age"));
+        if stored && enforced {
+            remove_fields(|name| pairs::first(&headers, name.as_bytes()).is_some());
+        }
+        Ok(sender)
+    }
+
+    /// Ends the copies that a change made stale, if it succeeded.
+    fn renew(&self, expected: &Expected, headers: &[Pair<'_>]) {
+        let status =
+            pairs::first(headers, b":status").and_then(|s| str::from_utf8(s).ok()?.parse().ok());
+        let (store, _) = &mut *self.state.borrow_mut();
+        let renewed = status
+            .zip(host::now(Clock::Monotonic).ok())
+            .is_some_and(|(status, now)| cache::renew(expected, status, store, now).is_ok());
+        if !renewed {
+            self.metrics.count_store_error();
+        }
+    }
+
+    /// Counts a response that is not its caller's, and tells operators once per interval.
+    fn report(&self, mismatch: Mismatch) {
+        self.metrics.count_mismatch();
+        let now = host::now(Clock::Monotonic).unwrap_or(0);
+        if let Some(count) = store::told(&self.policy, now) {
+            let text = format!(
+                "tidegate: policy `{}`: {count} responses of scoped routes were withheld since this was said last; the last one {}",
+                self.policy.name,
+                mismatch.shown()
+            );
+            host::log(Level::Error, &text);
+        }
+    }
+
+    /// Answers in place of a response that is not its caller's.
+    pub(crate) fn withhold(
+        &self,
+        mismatch: Mismatch,
+        fields: Option<&[(&'static str, String)]>,
+        grpc: bool,
+    ) {
+        let denial = match mismatch {
+            Mismatch::NoAnswer(status) => Denial::NoAnswer(status),
+            Mismatch::NoSeal | Mismatch::Seal | Mismatch::Owner => {
+                self.report(mismatch);
+                Denial::ResponseOwnerMismatch
+            }
+        };
+        let _ = host::set_property(DECISION, format!("refused:{}", denial.rule()).as_bytes());
+        let decision = Decision::unread(&self.policy, denial.clone());
+        let request_id = host::property(b"request\0id");
+        let answer = answer::answer(&self.policy, &decision, &denial, request_id.as_deref());
+        // Where the answer cannot be sent the stream stays stopped: the response never goes on.
+        let _ = send(&answer, fields.unwrap_or_default(), denial.rule(), grpc);
+    }
+}
+
+/// Removes the rate limit fields of a response that a cache behind Envoy kept for a while.
+pub(crate) fn remove_aged_fields() {
+    if is_aged(host::header(Map::ResponseHeaders, "age").as_deref()) {
+        remove_fields(|_| true);
+    }
+}
+
+/// Whether a response was kept by a cache for a while.
+fn is_aged(age: Option<&[u8]>) -> bool {
+    age.is_some_and(|age| age.iter().any(|digit| *digit != b'0'))
+}
+
+/// Removes the rate limit fields of a response that was stored: they tell about another request. The origin's own on a
+/// fresh response stay, beside ours.
+fn remove_fields(there: impl Fn(&str) -> bool) {
+    for name in FIELDS.into_iter().filter(|name| there(name)) {
+        let _ = host::remove_header(Map::ResponseHeaders, name.as_bytes());
+    }
+}
