@@ -46,6 +46,9 @@ fn every_problem_type_is_documented() {
         "identity-ambiguous",
         "identity-required",
         "reserved-name",
+        "response-owner-mismatch",
+        "no-answer",
+        "route-changed",
     ] {
         assert!(
             answers.contains(&format!("`urn:tidegate:problem:{kind}`")),
