@@ -79,6 +79,7 @@ async fn folder(path: &Path) -> Result<(usize, Vec<String>)> {
             .concurrency(2)
             .trusted_hops(1)
             .origin(&origin)
+            .origin_role()
             .policy_text(policy.as_str());
         for issuer in tokens.take_issuers() {
             envoy = envoy.jwt(issuer);
