@@ -230,10 +230,7 @@ impl Admission {
 
 impl Claim {
     const fn slot(&self) -> Slot {
-        Slot {
-            limit: self.limit,
-            set: self.set,
-        }
+        Slot::Buckets(self.limit, self.set)
     }
 }
 

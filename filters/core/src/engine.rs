@@ -11,7 +11,7 @@ use crate::quota::NANOS_PER_SEC;
 use crate::request::Request;
 use crate::reserved;
 use crate::route;
-use crate::store::{Generations, Store};
+use crate::store::Store;
 use crate::table;
 
 /// For how long a refusal may be remembered without asking the store, in nanoseconds.
@@ -137,7 +137,7 @@ impl Memory for () {
 }
 
 /// Decides about a request at `now`, in nanoseconds on a clock of which the store's states are times.
-pub fn decide<'p, S: Store + Generations, M: Memory>(
+pub fn decide<'p, S: Store, M: Memory>(
     policy: &'p Policy,
     request: &Request<'_>,
     store: &mut S,
@@ -151,7 +151,7 @@ pub fn decide<'p, S: Store + Generations, M: Memory>(
     decision
 }
 
-fn weigh<S: Store + Generations, M: Memory>(
+fn weigh<S: Store, M: Memory>(
     policy: &Policy,
     request: &Request<'_>,
     store: &mut S,

@@ -23,6 +23,7 @@ mod limit;
 pub mod policy;
 mod protobuf;
 pub mod quota;
+pub mod records;
 pub mod request;
 pub mod reserved;
 pub mod route;

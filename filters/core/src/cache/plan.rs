@@ -8,7 +8,7 @@ use crate::key::Parts;
 use crate::policy::{Cache, CacheBy, Dimension, Mode, Policy, Route};
 use crate::request::Request;
 use crate::route;
-use crate::store::{Generations, Store, StoreError};
+use crate::store::{Slot, Store, StoreError};
 
 /// What the gate does with a request before a cache sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Denial::StoreUnavailable`] where a random marker is needed and the host has no randomness.
-    pub(crate) fn complete<S: Store + Generations>(
+    pub(crate) fn complete<S: Store>(
         &mut self,
         policy: &Policy,
         route: Option<&Route>,
@@ -116,7 +116,7 @@ impl Plan {
     }
 
     /// Scopes the request by what its route says.
-    fn scope<S: Store + Generations>(
+    fn scope<S: Store>(
         &mut self,
         route: &Route,
         cache: &Cache,
@@ -171,7 +171,7 @@ impl Plan {
 }
 
 /// What tells the copy for a request from others; empty where nothing does, `None` where something that must is absent.
-fn copy<S: Store + Generations>(
+fn copy<S: Store>(
     cache: &Cache,
     route: Option<&Route>,
     identity: &Identity<'_>,
@@ -186,11 +186,10 @@ fn copy<S: Store + Generations>(
     }
     // Envoy's own caches forget nothing on demand, so after a change the copies get another name.
     if cache.by == CacheBy::Path {
-        let generation = store
-            .generation(place(parts.clone(), request, secret))
-            .ok()?;
-        if generation != 0 {
-            parts.push(GENERATION, &generation.to_le_bytes());
+        let place = place(parts.clone(), request, secret);
+        let (generation, _) = store.read(Slot::Generation(place)).ok()?;
+        if !generation.is_empty() {
+            parts.push(GENERATION, &generation);
         }
     }
     for name in UNKEYED_HEADERS {
@@ -237,14 +236,19 @@ fn stale<S: Store>(
 ///
 /// # Errors
 /// The store's: the copies go on.
-pub fn renew<S: Generations>(
+pub fn renew<S: Store>(
     expected: &Expected,
     status: u16,
     store: &mut S,
     now: u64,
 ) -> Result<(), StoreError> {
     match expected.stale {
-        Some(place) if (200..400).contains(&status) => store.renew(place, now),
+        Some(place) if (200..400).contains(&status) => {
+            let slot = Slot::Generation(place);
+            let (_, version) = store.read(slot)?;
+            // A swap that is lost was lost to another generation, which will do.
+            store.swap(slot, version, &now.to_le_bytes()).map(|_| ())
+        }
         _ => Ok(()),
     }
 }

@@ -1,0 +1,287 @@
+//! Drives [`machine`] on a store that answers at once: reads, swaps, and repeats when a swap was lost.
+
+use super::machine::{self, Claim, Settled, Swept, Wanted};
+use super::record::{Digest, Owner, Record, State};
+use super::set::{self, Malformed};
+use super::stored::Stored;
+use crate::key::Parts;
+use crate::store::{MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
+
+/// How much room there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// How many records.
+    pub records: u32,
+    /// How many bytes of stored answers.
+    pub bytes: u64,
+}
+
+/// Which record of which set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The set.
+    pub set: u32,
+    /// The record's key.
+    pub key: Digest,
+    /// The token of its execution.
+    pub owner: Owner,
+    /// The record's number in the set.
+    pub place: u8,
+    /// Which writing of the answer's value was ours: whoever claims the place after us writes another.
+    version: Version,
+}
+
+/// What came of a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed {
+    /// It is ours. `known` is what the request must be, where it was claimed before.
+    Ours {
+        /// Where.
+        place: Place,
+        /// The fingerprint of the request that claimed it first.
+        known: Option<Digest>,
+    },
+    /// There is a record already.
+    Taken(Record),
+    /// There is no room for another record, or for its answer.
+    Full,
+}
+
+impl From<Malformed> for StoreError {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+/// The set of a key. Nobody chooses it: it is a digest under the store's secret.
+pub fn set_of<S: Store>(store: &S, room: &Room, key: &Digest) -> u32 {
+    let mut parts = Parts::new();
+    parts.push(0, &key.to_bytes());
+    let (sets, _) = set::shape(room.records);
+    store.secret().key(&parts).place(sets)
+}
+
+/// The record of a key, if it has one.
+///
+/// # Errors
+/// The store's.
+pub fn find<S: Store>(
+    store: &mut S,
+    room: &Room,
+    key: &Digest,
+    now: u64,
+) -> Result<Option<Record>, StoreError> {
+    let set = set_of(store, room, key);
+    let (bytes, _) = store.read(Slot::Records(set))?;
+    Ok(machine::find(&bytes, key, now)?)
+}
+
+/// Claims a key.
+///
+/// # Errors
+/// The store's; [`StoreError::Contended`] after [`MAX_SWAPS`] lost swaps. Nothing is claimed then.
+pub fn claim<S: Store>(
+    store: &mut S,
+    room: &Room,
+    wanted: &Wanted,
+    now: u64,
+) -> Result<Claimed, StoreError> {
+    let set = set_of(store, room, &wanted.key);
+    let slot = Slot::Records(set);
+    if used(store)? >= room.bytes {
+        // There may be a record to answer by all the same.
+        let (bytes, _) = store.read(slot)?;
+        let found = machine::find(&bytes, &wanted.key, now)?;
+        return Ok(found.map_or(Claimed::Full, Claimed::Taken));
+    }
+    for _ in 0..MAX_SWAPS {
+        let (bytes, version) = store.read(slot)?;
+        match machine::claim(&bytes, wanted, now)? {
+            Claim::Taken(record) => return Ok(Claimed::Taken(record)),
+            Claim::Full => return Ok(Claimed::Full),
+            Claim::Claimed {
+                record,
+                set: bytes,
+                freed,
+            } => {
+                if store.swap(slot, version, &bytes)? == Swap::Lost {
+                    continue;
+                }
+                for freed in freed {
+                    // What is not given back now is lost to the bound until the store ends; no reason to fail.
+                    let _ = clear(store, set, &freed);
+                }
+                let version = reserve(store, set, &record);
+                let place = |version| Place {
+                    set,
+                    key: wanted.key,
+                    owner: wanted.owner,
+                    place: record.place,
+                    version,
+                };
+                return match version {
+                    Ok(version) => Ok(Claimed::Ours {
+                        place: place(version),
+                        known: record.fingerprint.filter(|_| wanted.fingerprint.is_none()),
+                    }),
+                    Err(error) => {
+                        // A claim without a place for its answer is none.
+                        settle(store, &place(Version(0)), Settled::Released)?;
+                        Err(error)
+                    }
+                };
+            }
+        }
+    }
+    Err(StoreError::Contended)
+}
+
+/// Makes the answer's value ours; returns the number of this writing.
+fn reserve<S: Store>(store: &mut S, set: u32, record: &Record) -> Result<Version, StoreError> {
+    let slot = Slot::Answer(set, record.place);
+    for _ in 0..MAX_SWAPS {
+        let (_, version) = store.read(slot)?;
+        if store.swap(slot, version, &record.owner.0)? == Swap::Done {
+            let (bytes, version) = store.read(slot)?;
+            if bytes == record.owner.0 {
+                return Ok(version);
+            }
+        }
+    }
+    Err(StoreError::Contended)
+}
+
+/// Takes the answer of a record away that is over, and gives its room back.
+fn clear<S: Store>(store: &mut S, set: u32, record: &Record) -> Result<(), StoreError> {
+    let State::Done(length) = record.state else {
+        return Ok(());
+    };
+    give_back(store, u64::from(length))?;
+    let slot = Slot::Answer(set, record.place);
+    let (bytes, version) = store.read(slot)?;
+    // Whoever claimed the place meanwhile has written there; what is lost then, is lost to them.
+    if Stored::read(&bytes).is_some_and(|stored| stored.owner == record.owner) {
+        store.swap(slot, version, &[])?;
+    }
+    Ok(())
+}
+
+/// Settles a record without an answer; `false` if it is not ours any more.
+///
+/// # Errors
+/// The store's. What is not settled is lost when its lease ends.
+pub fn settle<S: Store>(
+    store: &mut S,
+    place: &Place,
+    settled: Settled,
+) -> Result<bool, StoreError> {
+    let slot = Slot::Records(place.set);
+    for _ in 0..MAX_SWAPS {
+        let (bytes, version) = store.read(slot)?;
+        let Some(bytes) = machine::settle(&bytes, &place.key, place.owner, settled)? else {
+            return Ok(false);
+        };
+        if store.swap(slot, version, &bytes)? == Swap::Done {
+            return Ok(true);
+        }
+    }
+    Err(StoreError::Contended)
+}
+
+/// Stores an answer, or notes that it is too large for the room that is left; `false` if the record is not ours any more.
+///
+/// # Errors
+/// The store's. What is not settled is lost when its lease ends.
+pub fn store_answer<S: Store>(
+    store: &mut S,
+    room: &Room,
+    place: &Place,
+    answer: &[u8],
+) -> Result<bool, StoreError> {
+    let length = u32::try_from(answer.len()).unwrap_or(u32::MAX);
+    if !take(store, room, u64::from(length))? {
+        return settle(store, place, Settled::TooLarge);
+    }
+    // Written only if nobody claimed the place since we did, so an answer that comes late destroys no other.
+    let slot = Slot::Answer(place.set, place.place);
+    let stored = store.swap(slot, place.version, answer)? == Swap::Done
+        && settle(store, place, Settled::Done(length))?;
+    if !stored {
+        give_back(store, u64::from(length))?;
+    }
+    Ok(stored)
+}
+
+/// The stored answer of a record as bytes for [`Stored::read`]; `None` if it is another's by now.
+///
+/// # Errors
+/// The store's.
+pub fn answer<S: Store>(
+    store: &mut S,
+    room: &Room,
+    record: &Record,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let set = set_of(store, room, &record.key);
+    let (bytes, _) = store.read(Slot::Answer(set, record.place))?;
+    let own = Stored::read(&bytes).is_some_and(|stored| stored.owner == record.owner);
+    Ok(own.then_some(bytes))
+}
+
+/// Takes what is over out of a set.
+///
+/// # Errors
+/// The store's.
+pub fn sweep<S: Store>(store: &mut S, set: u32, now: u64) -> Result<(), StoreError> {
+    let slot = Slot::Records(set);
+    let (bytes, version) = store.read(slot)?;
+    let Some(Swept { set: bytes, freed }) = machine::sweep(&bytes, now)? else {
+        return Ok(());
+    };
+    // Whoever wrote meanwhile swept too.
+    if store.swap(slot, version, &bytes)? == Swap::Done {
+        for freed in freed {
+            clear(store, set, &freed)?;
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes of answers are stored.
+///
+/// # Errors
+/// The store's.
+pub fn used<S: Store>(store: &mut S) -> Result<u64, StoreError> {
+    let (bytes, _) = store.read(Slot::Room)?;
+    Ok(number(&bytes))
+}
+
+/// Takes room for an answer; `false` if there is not as much.
+fn take<S: Store>(store: &mut S, room: &Room, length: u64) -> Result<bool, StoreError> {
+    change(store, |used| {
+        Some(used.saturating_add(length)).filter(|used| *used <= room.bytes)
+    })
+}
+
+fn give_back<S: Store>(store: &mut S, length: u64) -> Result<bool, StoreError> {
+    change(store, |used| Some(used.saturating_sub(length)))
+}
+
+/// Changes the number of bytes that are stored; `false` if `new` does not want to. More patient than other swaps: every
+/// answer changes this one number.
+fn change<S: Store>(store: &mut S, new: impl Fn(u64) -> Option<u64>) -> Result<bool, StoreError> {
+    for _ in 0..MAX_SWAPS.saturating_mul(8) {
+        let (bytes, version) = store.read(Slot::Room)?;
+        let Some(new) = new(number(&bytes)) else {
+            return Ok(false);
+        };
+        if store.swap(Slot::Room, version, &new.to_le_bytes())? == Swap::Done {
+            return Ok(true);
+        }
+    }
+    Err(StoreError::Contended)
+}
+
+/// A stored number; what is none counts as 0.
+fn number(bytes: &[u8]) -> u64 {
+    <[u8; 8]>::try_from(bytes).map_or(0, u64::from_le_bytes)
+}
