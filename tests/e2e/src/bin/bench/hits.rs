@@ -4,13 +4,13 @@
 //! row gets the same requests.
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tidegate_e2e::Envoy;
 use tidegate_e2e::envoy::{Builder, Cache};
 
 use crate::load::Callers;
 use crate::policies;
-use crate::rows::{Build, Kind, Row};
+use crate::rows::{self, Build, Kind, Row};
 
 const CALLERS: Callers = Callers {
     tenants: 10,
@@ -19,8 +19,8 @@ const CALLERS: Callers = Callers {
 };
 
 /// All rows; the first is the one without the module.
-pub(crate) fn all() -> Vec<Row> {
-    let rows: [(&str, Kind, Build); 4] = [
+pub(crate) fn all(detail: bool) -> Vec<Row> {
+    let mut rows: Vec<(&str, Kind, Build)> = vec![
         ("bare `cache_v2`, hit", Kind::BareHit, || {
             Ok(Envoy::builder().cache(Cache::V2))
         }),
@@ -38,6 +38,22 @@ pub(crate) fn all() -> Vec<Row> {
             || scoped(&policies::scoped(1)),
         ),
     ];
+    if detail {
+        let more: [(&str, Build); 3] = [
+            ("detail: hit, wasm that does nothing", || {
+                Ok(rows::module("tidegate_bench_noop")?.cache(Cache::V2))
+            }),
+            ("detail: hit, scope without seal", || {
+                let mut policy = policies::scoped(0);
+                policy["routes"][0]["cache"]["seal"] = json!("off");
+                scoped(&policy)
+            }),
+            ("detail: hit, scope and seal without a key", || {
+                Ok(gate(&policies::scoped(0))?.origin_role())
+            }),
+        ];
+        rows.extend(more.map(|(name, build)| (name, Kind::Hit, build)));
+    }
     let row = |(name, kind, build): (&str, Kind, Build)| Row {
         name: name.to_owned(),
         kind,
@@ -45,7 +61,7 @@ pub(crate) fn all() -> Vec<Row> {
         callers: CALLERS,
         status: 200,
     };
-    rows.map(row).into()
+    rows.into_iter().map(row).collect()
 }
 
 /// A gate before the cache.

@@ -162,7 +162,7 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
         ];
         rows.extend(more.map(|(name, build)| row(name, Kind::Other, build)));
     }
-    rows.extend(hits::all());
+    rows.extend(hits::all(detail));
     rows
 }
 
@@ -191,7 +191,7 @@ fn tidegate(policy: &Value) -> Result<Builder> {
 }
 
 /// A filter of this benchmark's own.
-fn module(name: &str) -> Result<Builder> {
+pub(crate) fn module(name: &str) -> Result<Builder> {
     let path = repo().join(format!("target/wasm32-wasip1/release/{name}.wasm"));
     ensure!(path.is_file(), "no {}; run `make bench`", path.display());
     Ok(Envoy::builder().module(path).policy_text(""))
