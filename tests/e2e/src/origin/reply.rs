@@ -16,12 +16,23 @@ pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 /// The longest an answer is held back.
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// What is in an answer.
+#[derive(Clone, Debug)]
+enum Content {
+    /// What the request looked like.
+    Echo,
+    /// These bytes.
+    Fixed(Bytes),
+    /// Whom the answer was made for, by this header of the request.
+    Customer(&'static str),
+}
+
 /// An answer of the origin.
 #[derive(Clone, Debug)]
 pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
-    body: Option<Bytes>,
+    body: Content,
     trailers: Option<HeaderMap>,
     after: Duration,
 }
@@ -33,7 +44,7 @@ impl Reply {
         Self {
             status,
             headers: HeaderMap::new(),
-            body: None,
+            body: Content::Echo,
             trailers: None,
             after: Duration::ZERO,
         }
@@ -51,7 +62,14 @@ impl Reply {
     /// The body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
-        self.body = Some(body.into());
+        self.body = Content::Fixed(body.into());
+        self
+    }
+
+    /// A body that says whom it was made for, by this header of the request: `{"customer":"amy"}`, or `null` for nobody.
+    #[must_use]
+    pub fn customer(mut self, header: &'static str) -> Self {
+        self.body = Content::Customer(header);
         self
     }
 
@@ -78,7 +96,7 @@ impl Reply {
         if text(seen, "content-type").is_some_and(|kind| kind.starts_with("application/grpc")) {
             reply = reply.header("content-type", "application/grpc");
             // One message of length 0, uncompressed.
-            reply.body = Some(Bytes::from_static(&[0; 5]));
+            reply.body = Content::Fixed(Bytes::from_static(&[0; 5]));
             let ok = (
                 HeaderName::from_static("grpc-status"),
                 HeaderValue::from_static("0"),
@@ -107,7 +125,13 @@ impl Reply {
         let body = if seen.method == Method::HEAD {
             Bytes::new()
         } else {
-            self.body.unwrap_or_else(|| echo(seen))
+            match self.body {
+                Content::Echo => echo(seen),
+                Content::Fixed(bytes) => bytes,
+                Content::Customer(header) => {
+                    json!({"customer": text(seen, header)}).to_string().into()
+                }
+            }
         };
         let trailers = self.trailers;
         let body = Full::new(body);

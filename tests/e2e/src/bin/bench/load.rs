@@ -10,6 +10,9 @@ use tokio::net::TcpStream;
 /// How many connections there are: enough to keep Envoy's core busy.
 const CONNECTIONS: u32 = 32;
 
+/// What is asked for, without the query.
+pub(crate) const PATH: &str = "/v1/things";
+
 /// Who sends the requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callers {
@@ -17,6 +20,8 @@ pub(crate) struct Callers {
     pub(crate) tenants: u32,
     /// How many accounts take turns.
     pub(crate) accounts: u32,
+    /// Whether each account asks for a page of its own, or all for the first.
+    pub(crate) pages: bool,
 }
 
 /// The statuses of answers and how often each came.
@@ -99,15 +104,20 @@ impl Connection {
     fn write_request(&mut self) {
         use std::io::Write as _;
 
-        let Callers { tenants, accounts } = self.callers;
+        let Callers {
+            tenants,
+            accounts,
+            pages,
+        } = self.callers;
         let account = self.turn % accounts;
         let tenant = account % tenants;
+        let page = if pages { 1 + account } else { 1 };
         self.turn = self.turn.wrapping_add(CONNECTIONS);
         self.request.clear();
         // A vector takes whatever is written to it.
         let _ = write!(
             self.request,
-            "GET /v1/things?page=1 HTTP/1.1\r\nhost: api.test\r\nuser-agent: bench\r\naccept: */*\r\n\
+            "GET {PATH}?page={page} HTTP/1.1\r\nhost: api.test\r\nuser-agent: bench\r\naccept: */*\r\n\
              x-tenant-id: tenant-{tenant:04}\r\nx-account: account-{account:08}\r\n\r\n"
         );
     }

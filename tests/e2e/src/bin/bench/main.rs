@@ -12,6 +12,7 @@
 )]
 
 mod cpu;
+mod hits;
 mod load;
 mod origin;
 mod policies;
@@ -26,8 +27,9 @@ use clap::Parser;
 use indicatif::ProgressBar;
 
 use load::Load;
+use origin::Origins;
 use report::Report;
-use rows::{Kind, Row};
+use rows::Row;
 
 /// Compares what Envoys with and without the module spend on a request.
 #[derive(Debug, Parser)]
@@ -42,7 +44,7 @@ struct Arguments {
     /// Adds rows that take the module's share apart
     #[arg(long)]
     detail: bool,
-    /// Leaves out every row, but the bare one, whose name does not contain this
+    /// Leaves out every row, but the bare ones, whose name does not contain this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Measures another build of the module as well, with three limits and headers; may be given more than once
@@ -66,10 +68,10 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<()> {
     cpu::pin(std::process::id(), cpu::OTHERS)?;
-    let origin = origin::start().await?;
+    let origins = Origins::start().await?;
     let mut plan = rows::all(arguments.detail);
     if let Some(text) = &arguments.only {
-        plan.retain(|row| row.kind == Kind::Bare || row.name.contains(text));
+        plan.retain(|row| row.kind.is_bare() || row.name.contains(text));
     }
     plan.extend(arguments.module.iter().map(|path| rows::build(path)));
     let steps = u64::try_from(plan.len())? * (u64::from(arguments.rounds) + 1);
@@ -77,7 +79,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
 
     let mut rows = Vec::new();
     for row in plan {
-        let running = Running::start(&row, origin)
+        let running = Running::start(&row, &origins)
             .await
             .context(row.name.clone())?;
         rows.push((row, running));
@@ -90,7 +92,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
             let index = (round + step) % rows.len();
             let (row, running) = &mut rows[index];
             let nanos = running
-                .measure(row, arguments.requests)
+                .measure(row, arguments.requests, &origins)
                 .await
                 .context(row.name.clone())?;
             report.add(index, nanos);
@@ -104,8 +106,9 @@ async fn run(arguments: &Arguments) -> Result<()> {
         arguments.rounds, arguments.requests
     );
     let rows: Vec<Row> = rows.into_iter().map(|(row, _)| row).collect();
-    println!("{}", report.table(&rows));
+    println!("{}", report.tables(&rows));
     println!("{}", report.aims(&rows));
+    println!("{}", report.hits(&rows));
     Ok(())
 }
 
@@ -116,12 +119,14 @@ struct Running {
     load: Load,
 }
 
-/// How many requests go before the first measurement.
+/// How many requests go before the first measurement: some of each account, so that what a cache may keep it has.
 const WARM: u32 = 3_000;
 
 impl Running {
-    async fn start(row: &Row, origin: std::net::SocketAddr) -> Result<Self> {
-        let builder = (row.build)()?.origin_at(origin).without_access_log();
+    async fn start(row: &Row, origins: &Origins) -> Result<Self> {
+        let builder = (row.build)()?
+            .origin_at(origins.behind(row.kind))
+            .without_access_log();
         let envoy = builder.start().await?;
         cpu::pin(envoy.pid(), cpu::ENVOY)?;
         let worker = cpu::Worker::of(envoy.pid())?;
@@ -135,11 +140,13 @@ impl Running {
     }
 
     /// The CPU time of one request, in nanoseconds.
-    async fn measure(&mut self, row: &Row, requests: u32) -> Result<f64> {
+    async fn measure(&mut self, row: &Row, requests: u32, origins: &Origins) -> Result<f64> {
+        let asked = origins.asked();
         let before = self.worker.nanos()?;
         let statuses = self.load.send(requests).await?;
         let after = self.worker.nanos()?;
         statuses.all(row.status)?;
+        origins.rested(asked)?;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let spent = (after - before) as f64;
         Ok(spent / f64::from(requests))

@@ -33,6 +33,16 @@ pub(crate) fn account(headers: &str) -> Value {
     policy
 }
 
+/// Copies for each account, under one wide limit for each account or under none.
+pub(crate) fn scoped(limits: usize) -> Value {
+    let mut policy = match limits {
+        0 => wide(0, "always"),
+        _ => account("always"),
+    };
+    policy["routes"][0]["cache"] = json!({"scope": ["tenant", "account"], "by": "path"});
+    policy
+}
+
 fn policy(headers: &str, quotas: &[(&str, u32)]) -> Value {
     let kinds = [
         ("tenant", json!(["tenant"])),

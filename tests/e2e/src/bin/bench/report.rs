@@ -1,4 +1,4 @@
-//! The table and the closing words.
+//! The tables and the closing words.
 
 use std::fmt::Write as _;
 
@@ -20,23 +20,35 @@ impl Report {
         self.rows[row].push(nanos);
     }
 
-    /// A table in Markdown. Ratio and difference are those to the bare Envoy in the same round, and of them the median.
-    pub(crate) fn table(&self, rows: &[Row]) -> String {
-        let mut table = String::from(
-            "| filter | CPU µs per request | least to most | added µs | times bare |\n\
+    /// Two tables in Markdown: of requests beside a bare Envoy's, and of hits beside a bare cache's.
+    pub(crate) fn tables(&self, rows: &[Row]) -> String {
+        let requests = self.table(rows, "filter", "bare", |kind| !kind.is_hit());
+        let hits = self.table(rows, "cache", "bare hit", Kind::is_hit);
+        format!("{requests}\n{hits}")
+    }
+
+    /// One table. Ratio and difference are those to its first row in the same round, and of them the median.
+    fn table(&self, rows: &[Row], what: &str, base: &str, of: fn(Kind) -> bool) -> String {
+        let mut table = format!(
+            "| {what} | CPU µs per request | least to most | added µs | times {base} |\n\
              |---|---:|---:|---:|---:|\n",
         );
+        let mut first = None;
         for (row, nanos) in rows.iter().zip(&self.rows) {
+            if !of(row.kind) {
+                continue;
+            }
+            let first = *first.get_or_insert(nanos);
             let micros: Vec<f64> = nanos.iter().map(|n| n / 1e3).collect();
             let (least, most) = range(&micros);
-            let added = self.added(nanos);
-            let ratio = median(&pairwise(nanos, &self.rows[0], |a, b| a / b));
             // Text takes whatever is written to it.
             let _ = writeln!(
                 table,
-                "| {} | {:.2} | {least:.2} to {most:.2} | {added:+.2} | {ratio:.2} |",
+                "| {} | {:.2} | {least:.2} to {most:.2} | {:+.2} | {:.2} |",
                 row.name,
                 median(&micros),
+                added(nanos, first),
+                times(nanos, first),
             );
         }
         table
@@ -54,8 +66,9 @@ impl Report {
         let mut text = String::new();
         for (_, naive) in of(Kind::Naive) {
             for (name, whole) in of(Kind::Whole) {
-                let ratio = self.added(whole) / self.added(naive);
-                let (bare, _) = range(&self.rows[0]);
+                let bare = &self.rows[0];
+                let ratio = added(whole, bare) / added(naive, bare);
+                let (bare, _) = range(bare);
                 let quietest = (range(whole).0 - bare) / (range(naive).0 - bare);
                 let _ = writeln!(
                     text,
@@ -66,7 +79,7 @@ impl Report {
             }
         }
         for (name, refusal) in of(Kind::Refusal) {
-            let ratio = median(&pairwise(refusal, &self.rows[0], |a, b| a / b));
+            let ratio = times(refusal, &self.rows[0]);
             let _ = writeln!(
                 text,
                 "{name}: {ratio:.2} times a bare proxied request; less than 1 is {}.",
@@ -76,10 +89,51 @@ impl Report {
         text
     }
 
-    /// The microseconds added over the bare Envoy of the same round.
-    fn added(&self, nanos: &[f64]) -> f64 {
-        median(&pairwise(nanos, &self.rows[0], |a, b| (a - b) / 1e3))
+    /// What a hit costs beside a hit of the same cache alone.
+    pub(crate) fn hits(&self, rows: &[Row]) -> String {
+        let of = |wanted: fn(Kind) -> bool| {
+            rows.iter()
+                .zip(&self.rows)
+                .filter(move |(row, _)| wanted(row.kind))
+                .map(|(row, nanos)| (&row.name, nanos))
+        };
+        let mut text = String::new();
+        for (_, bare) in of(|kind| kind == Kind::BareHit) {
+            text.push_str(
+                "Hits are compared with those of an Envoy that has the cache and no module, for the same requests and as many \
+                 copies, in the same round; no request of theirs reached the origin.\n",
+            );
+            for (name, hit) in of(|kind| kind.is_hit() && !kind.is_bare()) {
+                let _ = writeln!(
+                    text,
+                    "{name}: {:.2} times a bare hit, {:+.2} µs; {:.2} times a bare proxied request.",
+                    times(hit, bare),
+                    added(hit, bare),
+                    times(hit, &self.rows[0]),
+                );
+            }
+        }
+        for (_, without) in of(|kind| kind == Kind::UnscopedHit) {
+            for (_, scoped) in of(|kind| kind == Kind::ScopedHit) {
+                let _ = writeln!(
+                    text,
+                    "Scope and seal add {:+.2} µs to a hit behind a gate without them.",
+                    added(scoped, without)
+                );
+            }
+        }
+        text
     }
+}
+
+/// The microseconds added to those of the same round, in the middle of all rounds.
+fn added(nanos: &[f64], to: &[f64]) -> f64 {
+    median(&pairwise(nanos, to, |a, b| (a - b) / 1e3))
+}
+
+/// How many times those of the same round, in the middle of all rounds.
+fn times(nanos: &[f64], others: &[f64]) -> f64 {
+    median(&pairwise(nanos, others, |a, b| a / b))
 }
 
 fn pairwise(a: &[f64], b: &[f64], with: fn(f64, f64) -> f64) -> Vec<f64> {

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use tidegate_e2e::envoy::Builder;
 use tidegate_e2e::{Client, Envoy, repo};
 
+use crate::hits;
 use crate::load::Callers;
 use crate::policies;
 
 /// Makes the Envoy of a row.
-type Build = fn() -> Result<Builder>;
+pub(crate) type Build = fn() -> Result<Builder>;
 
 /// One line of the table.
 pub(crate) struct Row {
@@ -33,29 +34,55 @@ pub(crate) enum Kind {
     Whole,
     /// Tidegate refuses.
     Refusal,
+    /// What all other hits are compared with.
+    BareHit,
+    /// A hit behind a gate that does not speak of caches.
+    UnscopedHit,
+    /// A hit of one's own copy.
+    ScopedHit,
+    /// Another hit.
+    Hit,
     /// Nothing that they speak of.
     Other,
+}
+
+impl Kind {
+    /// Whether a cache answers, and not the origin.
+    pub(crate) const fn is_hit(self) -> bool {
+        matches!(
+            self,
+            Self::BareHit | Self::UnscopedHit | Self::ScopedHit | Self::Hit
+        )
+    }
+
+    /// Whether others are compared with it.
+    pub(crate) const fn is_bare(self) -> bool {
+        matches!(self, Self::Bare | Self::BareHit)
+    }
 }
 
 /// So many that each has a bucket of its own, and few enough that each comes back.
 const MANY: Callers = Callers {
     tenants: 10,
     accounts: 1_000,
+    pages: false,
 };
 
 /// One account, over and over.
 const ONE: Callers = Callers {
     tenants: 1,
     accounts: 1,
+    pages: false,
 };
 
 /// More accounts of one tenant than a worker remembers refusals of.
 const ROTATING: Callers = Callers {
     tenants: 1,
     accounts: 10_000,
+    pages: false,
 };
 
-/// All rows; the first is the bare one.
+/// All rows; the first is the bare one. Those of hits are the last.
 pub(crate) fn all(detail: bool) -> Vec<Row> {
     let row = |name: &str, kind, build: Build| Row {
         name: name.to_owned(),
@@ -135,6 +162,7 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
         ];
         rows.extend(more.map(|(name, build)| row(name, Kind::Other, build)));
     }
+    rows.extend(hits::all(detail));
     rows
 }
 
@@ -163,7 +191,7 @@ fn tidegate(policy: &Value) -> Result<Builder> {
 }
 
 /// A filter of this benchmark's own.
-fn module(name: &str) -> Result<Builder> {
+pub(crate) fn module(name: &str) -> Result<Builder> {
     let path = repo().join(format!("target/wasm32-wasip1/release/{name}.wasm"));
     ensure!(path.is_file(), "no {}; run `make bench`", path.display());
     Ok(Envoy::builder().module(path).policy_text(""))

@@ -9,6 +9,7 @@
 )]
 
 mod checks;
+mod copies;
 mod show;
 mod story;
 
@@ -20,6 +21,7 @@ use tidegate_e2e::{Envoy, Origin, repo};
 use tokio::signal::unix::{SignalKind, signal};
 
 use checks::Checks;
+use copies::Copies;
 
 /// The policy that is shown, from the root of the repository. The story reads the burst of its limit `account`.
 const POLICY: &str = "policies/guests/policy.json";
@@ -78,10 +80,12 @@ async fn run(keep: bool) -> Result<ExitCode> {
     println!("{}", text.trim_end());
     let mut checks = Checks::default();
     story::tell(&envoy, &origin, &policy, &mut checks).await?;
+    let copies = Copies::tell(&origin, &mut checks).await?;
     let code = checks.conclude();
 
     if keep {
         show::addresses(&envoy, &origin);
+        copies.addresses();
         interrupted().await?;
     }
     Ok(code)

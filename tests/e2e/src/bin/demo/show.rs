@@ -19,6 +19,17 @@ pub(crate) fn line(who: &str, path: &str, answer: &Answer) {
     );
 }
 
+/// A request, who its answer was made for, and where that came from.
+pub(crate) fn copy(who: &str, path: &str, answer: &Answer, copy: bool) {
+    let from = if copy { "a copy" } else { "the origin" };
+    let status = answer.header("cache-status").unwrap_or("absent");
+    println!(
+        "  {who:<6} GET {path:<8} {}   {:<18}   from {from:<10}   Cache-Status: {status}",
+        answer.status,
+        answer.text()
+    );
+}
+
 /// An answer from the status line to the end of its body.
 pub(crate) fn whole(answer: &Answer) {
     println!("\n  {:?} {}", answer.version, answer.status);
