@@ -17,6 +17,7 @@ pub mod denial;
 mod dimensions;
 pub mod engine;
 pub mod gcra;
+pub mod idempotency;
 pub mod identity;
 pub mod key;
 mod limit;

@@ -40,6 +40,11 @@ pub trait Facts {
     /// The key under which cache scopes are digested.
     fn scope_key(&self) -> &ScopeKey;
 
+    /// Whether a body comes behind the headers.
+    fn has_body(&self) -> bool {
+        false
+    }
+
     /// Random bytes; `None` where the host has none.
     fn random(&self) -> Option<[u8; 32]>;
 }

@@ -13,6 +13,7 @@ use crate::host::{self, Clock, Level};
 /// The facts of the stream that the host is calling about.
 pub(crate) struct HostFacts<'a> {
     keys: &'a Keys,
+    has_body: bool,
     metadata: OnceCell<Vec<u8>>,
 }
 
@@ -67,9 +68,10 @@ fn scope_key(policy: &Policy) -> ScopeKey {
 }
 
 impl<'a> HostFacts<'a> {
-    pub(crate) fn new(keys: &'a Keys) -> Self {
+    pub(crate) fn new(keys: &'a Keys, has_body: bool) -> Self {
         Self {
             keys,
+            has_body,
             metadata: OnceCell::new(),
         }
     }
@@ -108,6 +110,10 @@ impl Facts for HostFacts<'_> {
 
     fn scope_key(&self) -> &ScopeKey {
         &self.keys.scope
+    }
+
+    fn has_body(&self) -> bool {
+        self.has_body
     }
 
     fn random(&self) -> Option<[u8; 32]> {

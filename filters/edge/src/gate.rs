@@ -11,7 +11,9 @@ use tidegate_core::answer;
 use tidegate_core::cache::{self, Expected, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
+use tidegate_core::idempotency::{Pending, Turn};
 use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
+use tidegate_core::records::Settled;
 use tidegate_core::request::Request;
 
 use crate::copies;
@@ -19,9 +21,10 @@ use crate::facts::{HostFacts, Keys};
 use crate::host::{self, Clock, Map};
 use crate::memory::Refusals;
 use crate::metrics::Metrics;
+use crate::once::Once;
 use crate::pairs::{self, Pair};
 use crate::response;
-use crate::send::{is_grpc, send};
+use crate::send::{is_grpc, send, send_replay};
 use crate::store::SharedStore;
 
 /// Where access logs find the decision: `%FILTER_STATE(wasm.tidegate.decision:PLAIN)%`.
@@ -62,16 +65,15 @@ impl Gate {
         )
     }
 
-    fn decide(&self, headers: &[Pair<'_>]) -> Decision<'_> {
+    fn decide(&self, headers: &[Pair<'_>], has_body: bool) -> Decision<'_> {
         // Without a method the list is not the request's: the host hands out an empty one where it is too long.
         let Some(method) = pairs::first(headers, b":method") else {
             return Decision::unread(&self.policy, Denial::HeadersUnreadable);
         };
-        // Shared data dies with the process, so its times may be those of a clock that nobody can set back.
-        let Ok(now) = host::now(Clock::Monotonic) else {
+        let Ok(now) = now() else {
             return Decision::unread(&self.policy, Denial::StoreUnavailable);
         };
-        let facts = HostFacts::new(&self.keys);
+        let facts = HostFacts::new(&self.keys, has_body);
         let request = Request {
             method,
             path: pairs::first(headers, b":path").unwrap_or_default(),
@@ -82,15 +84,36 @@ impl Gate {
         let (store, refusals) = &mut *self.state.borrow_mut();
         engine::decide(&self.policy, &request, store, refusals, now)
     }
+
+    fn resume(&self, pending: Pending) -> Decision<'_> {
+        let Ok(now) = now() else {
+            return Decision::unread(&self.policy, Denial::StoreUnavailable);
+        };
+        let (store, refusals) = &mut *self.state.borrow_mut();
+        engine::resume(&self.policy, pending, store, refusals, now)
+    }
+}
+
+/// The time on the store's clock. Shared data dies with the process, so its times may be those of a clock that nobody can
+/// set back.
+pub(crate) fn now() -> Result<u64, host::Failed> {
+    let now = host::now(Clock::Monotonic)?;
+    #[cfg(feature = "test-switches")]
+    let now = now.saturating_add(crate::switches::ahead());
+    Ok(now)
 }
 
 /// One request and its response.
 pub(crate) struct Stream {
     gate: Rc<Gate>,
-    /// The request went on: what its response needs.
+    /// The request went on, or will when its body has been read: what its response needs.
     passed: Option<Passed>,
+    /// How far it has come, if it is made once.
+    once: Once,
     /// A marker that Envoy may have written into the body of its own answer.
     marker: Option<Marker>,
+    /// How many bytes of the request's body were read.
+    read: usize,
 }
 
 /// What the response to a request needs that went on.
@@ -108,72 +131,141 @@ impl Stream {
         Self {
             gate,
             passed: None,
+            once: Once::Nothing,
             marker: None,
+            read: 0,
         }
     }
 
-    /// Decides, counts, and answers in the origin's place where the request is refused.
-    fn gate_request(&mut self) -> Action {
+    /// Decides about a request by its headers.
+    fn gate_request(&mut self, ends: bool) -> Action {
         let gate = Rc::clone(&self.gate);
         let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         #[cfg(feature = "test-switches")]
         crate::switches::obey(&headers);
 
-        let mut decision = gate.decide(&headers);
-        let grpc = pairs::first(&headers, b"content-type").is_some_and(is_grpc);
+        let mut decision = gate.decide(&headers, !ends);
+        let mut passed = Passed {
+            grpc: pairs::first(&headers, b"content-type").is_some_and(is_grpc),
+            ..Passed::default()
+        };
+        let goes_on = matches!(decision.turn, Turn::Go | Turn::Run(_) | Turn::Read(_));
         if decision.enforced_denial().is_none()
+            && goes_on
             && let Some(plan) = decision.cache.take()
         {
             match copies::tell(plan, &headers) {
-                Ok(expected) => self.passed.get_or_insert_default().expected = Some(expected),
+                Ok(expected) => passed.expected = Some(expected),
                 Err(denial) => decision.denial = Some(denial),
             }
         }
-        gate.metrics.count(&decision);
-        // An access log without the decision is not worth a request.
-        let _ = host::set_property(DECISION, told(&gate.policy, &decision).as_bytes());
+        self.passed = Some(passed);
+        let id = pairs::first(&headers, b"x-request-id");
+        self.act(&gate, decision, id)
+    }
 
-        let Some(denial) = decision.enforced_denial() else {
-            let passed = self.passed.get_or_insert_default();
-            passed.grpc = grpc;
-            if decision.mode == Mode::Enforce {
-                let always = gate.policy.headers == RateLimitHeaders::Always;
-                let fields = always.then(|| answer::fields(&gate.policy, &decision));
-                passed.fields = Some(fields.map_or_else(Vec::new, |f| f.lines().collect()));
-            }
+    /// Reads what came of the body, as far as it is needed; decides about the request when it has come as a whole.
+    fn gate_body(&mut self, length: usize, ends: bool) -> Action {
+        let Once::Reading(pending) = &mut self.once else {
             return Action::Continue;
         };
-        self.passed = None;
-        let answer = answer::answer(
-            &gate.policy,
-            &decision,
-            denial,
-            pairs::first(&headers, b"x-request-id"),
-        );
-        // Where the answer cannot be sent the stream stays stopped: a refused request never goes on.
-        let _ = send(&answer, &[], denial.rule(), grpc);
-        Action::Pause
+        // The host shows all that was buffered so far.
+        let new = length.saturating_sub(self.read);
+        let chunk = host::request_body(self.read, new);
+        self.read = length;
+        let read = chunk.is_ok_and(|chunk| pending.body.push(&chunk).is_ok());
+        if read && !ends {
+            return Action::Pause;
+        }
+        let gate = Rc::clone(&self.gate);
+        let Once::Reading(pending) = core::mem::take(&mut self.once) else {
+            return Action::Continue;
+        };
+        let decision = if read {
+            gate.resume(*pending)
+        } else {
+            if let Some(place) = pending.place() {
+                gate.settle(&place, Settled::Released);
+            }
+            Decision::unread(&gate.policy, Denial::BodyTooLarge)
+        };
+        let id = host::property(b"request\0id");
+        self.act(&gate, decision, id.as_deref())
+    }
+
+    /// Counts a decision and does what it says: lets the request go on, holds it, or answers in the origin's place.
+    fn act(&mut self, gate: &Rc<Gate>, mut decision: Decision<'_>, id: Option<&[u8]>) -> Action {
+        let turn = core::mem::take(&mut decision.turn);
+        if let Turn::Read(pending) = turn {
+            // Decided, but for what the body says.
+            self.once = Once::Reading(pending);
+            return Action::Pause;
+        }
+        let replayed = matches!(turn, Turn::Replay(_)) && decision.denial.is_none();
+        gate.metrics.count(&decision, replayed);
+        // An access log without the decision is not worth a request.
+        let said = if replayed {
+            Cow::Borrowed("replayed")
+        } else {
+            told(&gate.policy, &decision)
+        };
+        let _ = host::set_property(DECISION, said.as_bytes());
+
+        let grpc = self.passed.as_ref().is_some_and(|passed| passed.grpc);
+        if let Some(denial) = decision.enforced_denial() {
+            self.passed = None;
+            let answer = answer::answer(&gate.policy, &decision, denial, id);
+            // Where the answer cannot be sent the stream stays stopped: a refused request never goes on.
+            let _ = send(&answer, &[], denial.rule(), grpc);
+            return Action::Pause;
+        }
+        match turn {
+            Turn::Replay(replay) if decision.mode == Mode::Enforce => {
+                self.passed = None;
+                let _ = send_replay(&replay);
+                return Action::Pause;
+            }
+            Turn::Run(running) => self.once = Once::Running(running),
+            Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
+        }
+        if let Some(passed) = &mut self.passed
+            && decision.mode == Mode::Enforce
+        {
+            let always = gate.policy.headers == RateLimitHeaders::Always;
+            let fields = always.then(|| answer::fields(&gate.policy, &decision));
+            passed.fields = Some(fields.map_or_else(Vec::new, |f| f.lines().collect()));
+        }
+        Action::Continue
     }
 
     /// Lets the response out, if it is its caller's.
-    fn gate_response(&mut self) -> Action {
+    fn gate_response(&mut self, ends: bool) -> Action {
         // Without: the response is our own.
         let Some(mut passed) = self.passed.take() else {
             return Action::Continue;
         };
+        let gate = Rc::clone(&self.gate);
+        let bytes = if passed.expected.is_some() || self.once.is_open() {
+            host::header_pairs(Map::ResponseHeaders).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let headers = pairs::read(&bytes).unwrap_or_default();
         let fields = passed.fields.take();
         match &passed.expected {
-            Some(expected) => match self.gate.receive(expected, fields.is_some()) {
+            Some(expected) => match gate.receive(expected, &headers, fields.is_some()) {
                 Ok(sender) => self.marker = expected.marker.filter(|_| sender == Sender::Envoy),
                 Err(mismatch) => {
-                    self.gate.withhold(mismatch, fields.as_deref(), passed.grpc);
+                    self.once.end(&gate);
+                    gate.withhold(mismatch, fields.as_deref(), passed.grpc);
                     return Action::Pause;
                 }
             },
             None if fields.is_some() => response::remove_aged_fields(),
             None => {}
         }
+        self.once.answer(&gate, &headers, ends);
         // A response without our fields is better than none.
         for (name, value) in fields.unwrap_or_default() {
             let _ = host::add_header(Map::ResponseHeaders, name.as_bytes(), value.as_bytes());
@@ -182,7 +274,7 @@ impl Stream {
     }
 
     /// Takes the marker out of what Envoy itself answered: its bodies may show the path.
-    fn gate_body(&self, length: usize) {
+    fn scrub_body(&self, length: usize) {
         let Some(marker) = &self.marker else { return };
         let Ok(body) = host::response_body(length) else {
             return;
@@ -196,17 +288,36 @@ impl Stream {
 impl Context for Stream {}
 
 impl HttpContext for Stream {
-    fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
-        self.gate_request()
+    fn on_http_request_headers(&mut self, _: usize, ends: bool) -> Action {
+        self.gate_request(ends)
     }
 
-    fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
-        self.gate_response()
+    fn on_http_request_body(&mut self, length: usize, ends: bool) -> Action {
+        self.gate_body(length, ends)
     }
 
-    fn on_http_response_body(&mut self, length: usize, _: bool) -> Action {
-        self.gate_body(length);
+    fn on_http_request_trailers(&mut self, _: usize) -> Action {
+        // The body ends here, and did not say so.
+        self.gate_body(self.read, true)
+    }
+
+    fn on_http_response_headers(&mut self, _: usize, ends: bool) -> Action {
+        self.gate_response(ends)
+    }
+
+    fn on_http_response_body(&mut self, length: usize, ends: bool) -> Action {
+        self.scrub_body(length);
+        self.once.body(&self.gate, length, ends);
         Action::Continue
+    }
+
+    fn on_http_response_trailers(&mut self, _: usize) -> Action {
+        self.once.answered(&self.gate);
+        Action::Continue
+    }
+
+    fn on_log(&mut self) {
+        self.once.end(&self.gate);
     }
 }
 

@@ -15,7 +15,8 @@ const OK: u32 = 0;
 const NOT_FOUND: u32 = 1;
 const CAS_MISMATCH: u32 = 8;
 
-/// The body of a response, in its own callback; and the configuration, in `proxy_on_configure`.
+/// The bodies, each in its own callback; and the configuration, in `proxy_on_configure`.
+const REQUEST_BODY: u32 = 0;
 const RESPONSE_BODY: u32 = 1;
 const PLUGIN_CONFIGURATION: u32 = 7;
 
@@ -171,20 +172,29 @@ pub(crate) fn log(level: Level, text: &str) {
     let _ = unsafe { proxy_log(level as u32, text.as_ptr(), text.len()) };
 }
 
-fn buffer(buffer: u32, length: usize) -> Result<Vec<u8>, Failed> {
+fn buffer(buffer: u32, start: usize, length: usize) -> Result<Vec<u8>, Failed> {
     // SAFETY: the host writes the two results.
-    let found = bytes(|data, len| unsafe { proxy_get_buffer_bytes(buffer, 0, length, data, len) })?;
+    let found =
+        bytes(|data, len| unsafe { proxy_get_buffer_bytes(buffer, start, length, data, len) })?;
     Ok(found.unwrap_or_default())
 }
 
 /// The plugin's configuration.
 pub(crate) fn plugin_configuration() -> Result<Vec<u8>, Failed> {
-    buffer(PLUGIN_CONFIGURATION, usize::MAX)
+    buffer(PLUGIN_CONFIGURATION, 0, usize::MAX)
+}
+
+/// So many bytes of the request's body, as far as it is buffered, from `start` on.
+pub(crate) fn request_body(start: usize, length: usize) -> Result<Vec<u8>, Failed> {
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    buffer(REQUEST_BODY, start, length)
 }
 
 /// The part of the response's body that the callback is about, which is `length` bytes long.
 pub(crate) fn response_body(length: usize) -> Result<Vec<u8>, Failed> {
-    buffer(RESPONSE_BODY, length)
+    buffer(RESPONSE_BODY, 0, length)
 }
 
 /// Puts other bytes in place of that part of the body.

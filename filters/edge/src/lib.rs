@@ -9,6 +9,7 @@ mod gate;
 mod host;
 mod memory;
 mod metrics;
+mod once;
 mod origin;
 mod pairs;
 mod response;

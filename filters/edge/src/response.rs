@@ -6,8 +6,8 @@ use tidegate_core::denial::Denial;
 use tidegate_core::engine::Decision;
 
 use crate::copies;
-use crate::gate::{DECISION, Gate};
-use crate::host::{self, Clock, Level, Map};
+use crate::gate::{DECISION, Gate, now};
+use crate::host::{self, Level, Map};
 use crate::pairs::{self, Pair};
 use crate::send::send;
 use crate::store;
@@ -23,16 +23,19 @@ const FIELDS: [&str; 5] = [
 
 impl Gate {
     /// Holds a response to what is expected of it, takes out what is ours, and says who sent it.
-    pub(crate) fn receive(&self, expected: &Expected, enforced: bool) -> Result<Sender, Mismatch> {
-        let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
-        let headers = pairs::read(&bytes).unwrap_or_default();
+    pub(crate) fn receive(
+        &self,
+        expected: &Expected,
+        headers: &[Pair<'_>],
+        enforced: bool,
+    ) -> Result<Sender, Mismatch> {
         if expected.stale.is_some() {
-            self.renew(expected, &headers);
+            self.renew(expected, headers);
         }
-        let sender = copies::receive(expected, &headers)?;
-        let stored = sender == Sender::Cache || is_aged(pairs::first(&headers, b"age"));
+        let sender = copies::receive(expected, headers)?;
+        let stored = sender == Sender::Cache || is_aged(pairs::first(headers, b"age"));
         if stored && enforced {
-            remove_fields(|name| pairs::first(&headers, name.as_bytes()).is_some());
+            remove_fields(|name| pairs::first(headers, name.as_bytes()).is_some());
         }
         Ok(sender)
     }
@@ -43,7 +46,7 @@ impl Gate {
             pairs::first(headers, b":status").and_then(|s| str::from_utf8(s).ok()?.parse().ok());
         let (store, _) = &mut *self.state.borrow_mut();
         let renewed = status
-            .zip(host::now(Clock::Monotonic).ok())
+            .zip(now().ok())
             .is_some_and(|(status, now)| cache::renew(expected, status, store, now).is_ok());
         if !renewed {
             self.metrics.count_store_error();
@@ -53,7 +56,7 @@ impl Gate {
     /// Counts a response that is not its caller's, and tells operators once per interval.
     fn report(&self, mismatch: Mismatch) {
         self.metrics.count_mismatch();
-        let now = host::now(Clock::Monotonic).unwrap_or(0);
+        let now = now().unwrap_or(0);
         if let Some(count) = store::told(&self.policy, now) {
             let text = format!(
                 "tidegate: policy `{}`: {count} responses of scoped routes were withheld since this was said last; the last one {}",

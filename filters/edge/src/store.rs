@@ -12,7 +12,7 @@ use tidegate_core::key::Secret;
 use tidegate_core::policy::{LimitId, Policy};
 use tidegate_core::quota::NANOS_PER_SEC;
 use tidegate_core::store::{MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
-use tidegate_core::table;
+use tidegate_core::{records, table};
 
 use crate::host::{self, Clock};
 
@@ -32,6 +32,8 @@ pub(crate) struct SharedStore {
     tables: Vec<Vec<u8>>,
     /// What the names of all other values begin with.
     others: Vec<u8>,
+    /// What the names of records and answers begin with.
+    records: Vec<u8>,
     /// The name of a value, written anew for each call.
     name: Vec<u8>,
 }
@@ -52,6 +54,12 @@ impl SharedStore {
         Ok(Self {
             secret: secret()?,
             tables,
+            // Records are found by the set that they fall into: with another number of sets they start anew.
+            records: {
+                let (sets, ways) = records::set::shape(policy.room.records);
+                let format = records::set::FORMAT;
+                format!("tidegate/{format}/{}//{sets}x{ways}/", policy.name).into_bytes()
+            },
             others: format!("tidegate/1/{}//", policy.name).into_bytes(),
             name: Vec::with_capacity(160),
         })
@@ -63,11 +71,12 @@ impl SharedStore {
         let Self {
             tables,
             others,
+            records,
             name,
             ..
         } = self;
         name.clear();
-        let (word, number, place) = match slot {
+        let (begin, word, number, place) = match slot {
             Slot::Buckets(LimitId(limit), set) => {
                 if let Some(table) = tables.get(limit) {
                     name.extend_from_slice(table);
@@ -75,13 +84,13 @@ impl SharedStore {
                 name.extend_from_slice(&set.to_le_bytes());
                 return;
             }
-            Slot::Generation(place) => ("generation", place, 0),
-            Slot::Records(set) => ("records", set, 0),
-            Slot::Answer(set, place) => ("answer", set, place),
-            Slot::Room => ("room", 0, 0),
-            Slot::Sweep => ("sweep", 0, 0),
+            Slot::Generation(place) => (others, "generation", place, 0),
+            Slot::Records(set) => (records, "records", set, 0),
+            Slot::Answer(set, place) => (records, "answer", set, place),
+            Slot::Room => (records, "room", 0, 0),
+            Slot::Sweep => (records, "sweep", 0, 0),
         };
-        name.extend_from_slice(others);
+        name.extend_from_slice(begin);
         name.extend_from_slice(word.as_bytes());
         name.extend_from_slice(&number.to_le_bytes());
         name.push(place);

@@ -2,6 +2,7 @@
 
 use tidegate_core::cache::Marker;
 
+use crate::host;
 use crate::pairs::Pair;
 
 /// A request with this header takes down the worker's VM.
@@ -22,10 +23,37 @@ pub(crate) fn path(path: &[u8], headers: &[Pair<'_>]) -> Vec<u8> {
 }
 
 pub(crate) fn obey(headers: &[Pair<'_>]) {
+    set_ahead(headers);
     if headers.iter().any(|(name, _)| *name == TRAP) {
         #[allow(clippy::panic, reason = "the test asks for a trap")]
         {
             panic!("a test asked for a trap");
         }
     }
+}
+
+/// Sets every clock of the process ahead, by so many milliseconds.
+const AHEAD: &[u8] = b"x-test-ahead-ms";
+
+const AHEAD_NAME: &[u8] = b"tidegate/test/ahead";
+
+/// How far clocks are ahead, in nanoseconds.
+pub(crate) fn ahead() -> u64 {
+    let shared = host::shared(AHEAD_NAME).ok().flatten();
+    let bytes = shared.and_then(|(bytes, _)| <[u8; 8]>::try_from(bytes).ok());
+    bytes.map_or(0, u64::from_le_bytes)
+}
+
+fn set_ahead(headers: &[Pair<'_>]) {
+    let Some((_, value)) = headers.iter().find(|(name, _)| *name == AHEAD) else {
+        return;
+    };
+    let millis: u64 = str::from_utf8(value)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
+    let nanos = millis.saturating_mul(1_000_000).to_le_bytes();
+    let known = host::shared(AHEAD_NAME).ok().flatten();
+    let cas = known.map_or(u32::MAX, |(_, cas)| cas);
+    let _ = host::swap_shared(AHEAD_NAME, &nanos, cas);
 }

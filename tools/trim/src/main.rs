@@ -17,13 +17,17 @@ const ABI: [&str; 4] = [
 ];
 
 /// The callbacks that a role has work in.
-const CALLBACKS: [&str; 7] = [
+const CALLBACKS: [&str; 11] = [
     "proxy_on_context_create",
     "proxy_on_vm_start",
     "proxy_on_configure",
     "proxy_on_request_headers",
+    "proxy_on_request_body",
+    "proxy_on_request_trailers",
     "proxy_on_response_headers",
     "proxy_on_response_body",
+    "proxy_on_response_trailers",
+    "proxy_on_log",
     "proxy_on_delete",
 ];
 
