@@ -35,7 +35,7 @@ pub enum Denial {
     StoreUnavailable,
     /// The response is not its caller's: its seal is another's or missing, or it names another owner.
     ResponseOwnerMismatch,
-    /// A proxy behind the gate got no response from the origin, and said so with this status: 502, 503 or 504.
+    /// A proxy on the way to the origin answered in its place, with this status: 400 to 599.
     NoAnswer(u16),
     /// Envoy would send the scoped request another way than the one it chose first.
     RouteChanged,

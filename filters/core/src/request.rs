@@ -40,6 +40,16 @@ pub trait Facts {
     /// The key under which cache scopes are digested.
     fn scope_key(&self) -> &ScopeKey;
 
+    /// Whether a body comes behind the headers.
+    fn has_body(&self) -> bool {
+        false
+    }
+
+    /// Whether Envoy verified a token of this request, which may be gone from its headers.
+    fn has_token(&self) -> bool {
+        false
+    }
+
     /// Random bytes; `None` where the host has none.
     fn random(&self) -> Option<[u8; 32]>;
 }

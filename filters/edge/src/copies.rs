@@ -4,6 +4,7 @@ use tidegate_core::cache::{
     Edit, Expected, INSTRUCTION, Instruction, Mismatch, Plan, SCOPE, Sender, Use, outgoing,
 };
 use tidegate_core::denial::Denial;
+use tidegate_core::reserved;
 
 use crate::host::{self, Failed, Map};
 use crate::pairs::{self, Pair};
@@ -50,6 +51,16 @@ pub(crate) fn tell(plan: Plan, headers: &[Pair<'_>]) -> Result<Expected, Denial>
     Ok(expected)
 }
 
+/// Removes the headers that are ours and did not come from us.
+pub(crate) fn remove_reserved(headers: &[Pair<'_>]) {
+    for (name, _) in headers {
+        if reserved::is_header(name) {
+            // A name that is there twice is gone by the second time.
+            let _ = host::remove_header(Map::RequestHeaders, name);
+        }
+    }
+}
+
 /// The route that Envoy chose, by its name; one without a name goes by its cluster.
 fn route() -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     match host::property(b"xds\0route_name") {
@@ -64,10 +75,10 @@ fn route() -> (Option<Vec<u8>>, Option<Vec<u8>>) {
 /// A [`Mismatch`]: the response must not leave.
 pub(crate) fn receive(expected: &Expected, headers: &[Pair<'_>]) -> Result<Sender, Mismatch> {
     // Without a status the list is not the response's: the host hands out an empty one where it is too long.
-    if pairs::first(headers, b":status").is_none() {
+    let Some(status) = pairs::first(headers, b":status") else {
         return Err(Mismatch::NoSeal);
-    }
-    let sender = sender();
+    };
+    let sender = sender(status);
     let edits = outgoing(expected, sender, headers)?;
     apply(Map::ResponseHeaders, &edits).map_err(|Failed| Mismatch::NoSeal)?;
     if expected.marker.is_some() && sender == Sender::Envoy {
@@ -78,13 +89,15 @@ pub(crate) fn receive(expected: &Expected, headers: &[Pair<'_>]) -> Result<Sende
 }
 
 /// Who sent the response. In doubt it is one that must have a seal: what Envoy's cache fetches has details of its own,
-/// such as `cache.insert_via_upstream`.
-fn sender() -> Sender {
+/// such as `cache.insert_via_upstream`, and a filter that answers a request with success may have kept what it answers.
+/// A route's own answer was written into Envoy's configuration, and is for everybody.
+fn sender(status: &[u8]) -> Sender {
     let details = host::property(b"response\0code_details").unwrap_or_default();
     match details.as_slice() {
         b"cache.response_from_cache_filter" => Sender::Cache,
         b"" | b"via_upstream" => Sender::Upstream,
-        details if details.starts_with(b"cache.") => Sender::Upstream,
+        b"direct_response" => Sender::Envoy,
+        details if details.starts_with(b"cache.") || status.starts_with(b"2") => Sender::Upstream,
         _ => Sender::Envoy,
     }
 }

@@ -13,6 +13,7 @@ use crate::host::{self, Clock, Level};
 /// The facts of the stream that the host is calling about.
 pub(crate) struct HostFacts<'a> {
     keys: &'a Keys,
+    has_body: bool,
     metadata: OnceCell<Vec<u8>>,
 }
 
@@ -67,20 +68,26 @@ fn scope_key(policy: &Policy) -> ScopeKey {
 }
 
 impl<'a> HostFacts<'a> {
-    pub(crate) fn new(keys: &'a Keys) -> Self {
+    pub(crate) fn new(keys: &'a Keys, has_body: bool) -> Self {
         Self {
             keys,
+            has_body,
             metadata: OnceCell::new(),
         }
     }
 }
 
+impl HostFacts<'_> {
+    /// What other filters noted about the request.
+    fn metadata(&self) -> &[u8] {
+        let read = || host::property(b"metadata").unwrap_or_default();
+        self.metadata.get_or_init(read)
+    }
+}
+
 impl Facts for HostFacts<'_> {
     fn claim(&self, payload: &str, name: &str) -> Claim {
-        let metadata = self
-            .metadata
-            .get_or_init(|| host::property(b"metadata").unwrap_or_default());
-        claims::from_metadata(metadata, payload, name)
+        claims::from_metadata(self.metadata(), payload, name)
     }
 
     fn source_address(&self) -> Vec<u8> {
@@ -108,6 +115,14 @@ impl Facts for HostFacts<'_> {
 
     fn scope_key(&self) -> &ScopeKey {
         &self.keys.scope
+    }
+
+    fn has_body(&self) -> bool {
+        self.has_body
+    }
+
+    fn has_token(&self) -> bool {
+        claims::any(self.metadata())
     }
 
     fn random(&self) -> Option<[u8; 32]> {

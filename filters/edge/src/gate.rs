@@ -62,7 +62,7 @@ impl Gate {
         )
     }
 
-    fn decide(&self, headers: &[Pair<'_>]) -> Decision<'_> {
+    fn decide(&self, headers: &[Pair<'_>], has_body: bool) -> Decision<'_> {
         // Without a method the list is not the request's: the host hands out an empty one where it is too long.
         let Some(method) = pairs::first(headers, b":method") else {
             return Decision::unread(&self.policy, Denial::HeadersUnreadable);
@@ -71,7 +71,7 @@ impl Gate {
         let Ok(now) = host::now(Clock::Monotonic) else {
             return Decision::unread(&self.policy, Denial::StoreUnavailable);
         };
-        let facts = HostFacts::new(&self.keys);
+        let facts = HostFacts::new(&self.keys, has_body);
         let request = Request {
             method,
             path: pairs::first(headers, b":path").unwrap_or_default(),
@@ -100,6 +100,8 @@ struct Passed {
     expected: Option<Expected>,
     /// The rate limit fields to add; none in shadow.
     fields: Option<Vec<(&'static str, String)>>,
+    /// The request's id, should the response have to be withheld.
+    id: Option<Vec<u8>>,
     grpc: bool,
 }
 
@@ -113,21 +115,29 @@ impl Stream {
     }
 
     /// Decides, counts, and answers in the origin's place where the request is refused.
-    fn gate_request(&mut self) -> Action {
+    fn gate_request(&mut self, ends: bool) -> Action {
         let gate = Rc::clone(&self.gate);
         let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         #[cfg(feature = "test-switches")]
         crate::switches::obey(&headers);
 
-        let mut decision = gate.decide(&headers);
+        let mut decision = gate.decide(&headers, !ends);
         let grpc = pairs::first(&headers, b"content-type").is_some_and(is_grpc);
-        if decision.enforced_denial().is_none()
-            && let Some(plan) = decision.cache.take()
-        {
-            match copies::tell(plan, &headers) {
-                Ok(expected) => self.passed.get_or_insert_default().expected = Some(expected),
-                Err(denial) => decision.denial = Some(denial),
+        if decision.enforced_denial().is_none() {
+            if matches!(decision.denial, Some(Denial::ReservedName { .. })) {
+                // In shadow too, nobody speaks in our name to what stands behind us.
+                copies::remove_reserved(&headers);
+            }
+            if let Some(plan) = decision.cache.take() {
+                match copies::tell(plan, &headers) {
+                    Ok(expected) => {
+                        let passed = self.passed.get_or_insert_default();
+                        passed.expected = Some(expected);
+                        passed.id = pairs::first(&headers, b"x-request-id").map(<[u8]>::to_vec);
+                    }
+                    Err(denial) => decision.denial = Some(denial),
+                }
             }
         }
         gate.metrics.count(&decision);
@@ -167,7 +177,9 @@ impl Stream {
             Some(expected) => match self.gate.receive(expected, fields.is_some()) {
                 Ok(sender) => self.marker = expected.marker.filter(|_| sender == Sender::Envoy),
                 Err(mismatch) => {
-                    self.gate.withhold(mismatch, fields.as_deref(), passed.grpc);
+                    let fields = fields.as_deref().unwrap_or_default();
+                    self.gate
+                        .withhold(mismatch, fields, passed.id.as_deref(), passed.grpc);
                     return Action::Pause;
                 }
             },
@@ -196,8 +208,8 @@ impl Stream {
 impl Context for Stream {}
 
 impl HttpContext for Stream {
-    fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
-        self.gate_request()
+    fn on_http_request_headers(&mut self, _: usize, ends: bool) -> Action {
+        self.gate_request(ends)
     }
 
     fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {

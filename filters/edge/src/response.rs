@@ -68,22 +68,22 @@ impl Gate {
     pub(crate) fn withhold(
         &self,
         mismatch: Mismatch,
-        fields: Option<&[(&'static str, String)]>,
+        fields: &[(&'static str, String)],
+        id: Option<&[u8]>,
         grpc: bool,
     ) {
         let denial = match mismatch {
             Mismatch::NoAnswer(status) => Denial::NoAnswer(status),
-            Mismatch::NoSeal | Mismatch::Seal | Mismatch::Owner => {
+            Mismatch::NoSeal | Mismatch::Seal | Mismatch::Copy | Mismatch::Owner => {
                 self.report(mismatch);
                 Denial::ResponseOwnerMismatch
             }
         };
         let _ = host::set_property(DECISION, format!("refused:{}", denial.rule()).as_bytes());
         let decision = Decision::unread(&self.policy, denial.clone());
-        let request_id = host::property(b"request\0id");
-        let answer = answer::answer(&self.policy, &decision, &denial, request_id.as_deref());
+        let answer = answer::answer(&self.policy, &decision, &denial, id);
         // Where the answer cannot be sent the stream stays stopped: the response never goes on.
-        let _ = send(&answer, fields.unwrap_or_default(), denial.rule(), grpc);
+        let _ = send(&answer, fields, denial.rule(), grpc);
     }
 }
 

@@ -144,7 +144,7 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
         ),
         Denial::NoAnswer(_) => (
             "no answer",
-            "this request got no answer from whom it was for; try again".to_owned(),
+            "this request got no answer from whom it was for; a proxy on the way refused it, or did not reach them".to_owned(),
         ),
         Denial::RouteChanged => (
             "route changed",
