@@ -9,6 +9,7 @@
 )]
 
 mod crowd;
+mod misconfigured;
 mod stand;
 
 use serde_json::json;
