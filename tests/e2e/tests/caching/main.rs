@@ -8,8 +8,10 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod bytes;
 mod crowd;
 mod misconfigured;
+mod owner;
 mod stand;
 
 use serde_json::json;
