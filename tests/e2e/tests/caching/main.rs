@@ -9,10 +9,12 @@
 )]
 
 mod bytes;
+mod changes;
 mod crowd;
 mod misconfigured;
 mod owner;
 mod stand;
+mod storing;
 
 use serde_json::json;
 use tidegate_e2e::Answer;
