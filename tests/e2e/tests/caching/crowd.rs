@@ -23,7 +23,7 @@ enum Credential {
     Token(String),
     Key,
     Cookie,
-    Certificate(Client),
+    Certificate(Box<Client>),
 }
 
 #[derive(Clone)]
@@ -91,11 +91,8 @@ fn callers(issuer: &Issuer, authority: &Authority) -> Vec<Caller> {
     let token = |name: &str| Credential::Token(issuer.token(json!({"sub": name})).unwrap());
     let certificate = |name: &str| {
         let identity = authority.client(&[&uri(name)]).unwrap();
-        Credential::Certificate(
-            Client::builder()
-                .build_tls(authority, Some(&identity))
-                .unwrap(),
-        )
+        let client = Client::builder().build_tls(authority, Some(&identity));
+        Credential::Certificate(Box::new(client.unwrap()))
     };
     [
         some(15, &token),

@@ -10,9 +10,15 @@
 
 mod bytes;
 mod changes;
+mod collapse;
 mod crowd;
+mod each;
+mod leaving;
 mod misconfigured;
+mod own;
 mod owner;
+mod routes;
+mod shadow;
 mod stand;
 mod storing;
 

@@ -160,7 +160,7 @@ async fn c25_a_mix_up_in_nginx_is_a_502() {
 
 #[tokio::test]
 async fn c25_without_the_role_origin_nothing_is_let_out() {
-    for kind in [Kind::V2, Kind::V1, Kind::Varnish, Kind::Nginx] {
+    for kind in [Kind::V2, Kind::V1, Kind::Nginx] {
         if kind.skipped() {
             continue;
         }

@@ -65,7 +65,7 @@ async fn is_held_to_its_word(kind: Kind) {
 
 #[tokio::test]
 async fn c25_a_response_is_let_out_to_the_owner_that_it_names() {
-    for kind in [Kind::V2, Kind::V1, Kind::Varnish, Kind::Nginx] {
+    for kind in [Kind::V2, Kind::V1, Kind::Nginx] {
         is_held_to_its_word(kind).await;
     }
 }

@@ -29,7 +29,6 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) const ENVOYS: [Self; 2] = [Self::V2, Self::V1];
-    pub(crate) const SERVERS: [Self; 3] = [Self::Varnish, Self::NoSidecar, Self::Nginx];
 
     /// How this cache is told whose copy a request is for.
     pub(crate) const fn by(self) -> &'static str {
@@ -64,7 +63,6 @@ pub(crate) struct Setup {
     gate: Builder,
     wrong: Vec<(&'static str, &'static str)>,
     role: bool,
-    application: Option<SocketAddr>,
 }
 
 /// Each account has copies of its own of `/mine/*`, and all share those of `/public/*`.
@@ -95,7 +93,6 @@ impl Setup {
             gate: Envoy::builder(),
             wrong: Vec::new(),
             role: true,
-            application: None,
         }
     }
 
@@ -122,15 +119,9 @@ impl Setup {
         self
     }
 
-    /// Another application than the harness's.
-    pub(crate) const fn application(mut self, at: SocketAddr) -> Self {
-        self.application = Some(at);
-        self
-    }
-
     pub(crate) async fn start(self) -> Stand {
         let origin = Origin::start().await.unwrap();
-        let application = self.application.unwrap_or_else(|| origin.address());
+        let application = origin.address();
         let gate = self
             .gate
             .policy(&self.policy)
@@ -229,6 +220,12 @@ pub(crate) struct Stand {
 }
 
 impl Stand {
+    /// The application is gone, and what stands before it is there.
+    pub(crate) async fn without_origin(mut self) -> Self {
+        self.origin = Origin::start().await.unwrap();
+        self
+    }
+
     /// Begins a request of `caller`, who is known by an API key; nobody has none.
     pub(crate) fn call(&self, method: Method, path: &str, caller: &str) -> Call {
         let call = Client::h1().call(method, self.gate.at(path));
