@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tidegate_e2e::envoy::{Builder, Cache};
 use tidegate_e2e::{Answer, Client, Envoy, Origin, Reply};
 
-use crate::stand::{Kind, Setup, Stand, policy};
+use crate::stand::{Kind, Setup, Stand, mismatches, policy};
 use crate::{PUBLIC, all, is_clean};
 
 const OTHER: u16 = 418;
@@ -255,5 +255,5 @@ async fn c11_each_attempt_has_the_path_of_the_client_and_the_last_one_is_sealed(
             "{seen:?}"
         );
     }
-    assert_eq!(envoy.counter("tidegate_seal_mismatches").await.unwrap(), 0);
+    assert_eq!(mismatches(&envoy).await, 0);
 }
