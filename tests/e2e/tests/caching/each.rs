@@ -53,6 +53,12 @@ async fn without_an_answer(stand: Stand, kind: Kind) {
         assert_eq!(answer.status, status, "{kind:?} {answer:?}");
         tells_no_more(&answer);
     }
+    // And without the cache the gate's own Envoy.
+    if stand.lose_server() {
+        let answer = stand.get("/mine/lost", "amy", &[]).await;
+        assert_eq!(answer.status, 503, "{kind:?} {answer:?}");
+        tells_no_more(&answer);
+    }
     assert_eq!(stand.mismatches().await, 0, "{kind:?}");
 }
 

@@ -69,3 +69,23 @@ async fn c25_a_response_is_let_out_to_the_owner_that_it_names() {
         is_held_to_its_word(kind).await;
     }
 }
+
+/// The gate knows a secret by its digest alone; the origin may name either.
+#[tokio::test]
+async fn c25_an_owner_that_is_a_secret_is_recognised() {
+    let policy = with(
+        Kind::V2,
+        json!({"scope": ["account"], "owner_header": "x-owner"}),
+    );
+    let stand = Setup::new(Kind::V2).policy(policy).start().await;
+    for (n, (owner, status)) in [("amy", 200), ("bob", 502)].into_iter().enumerate() {
+        let path = format!("/mine/{n}");
+        for _ in 0..2 {
+            let answer = stand
+                .get(&path, "amy", &[LASTING, ("x-owner", owner)])
+                .await;
+            assert_eq!(answer.status, status, "{owner}");
+        }
+        assert_eq!(stand.origin.count(&path), 1);
+    }
+}

@@ -164,7 +164,7 @@ impl Setup {
             gate: gate.start().await.unwrap(),
             origin,
             sidecar,
-            _server: server,
+            server,
         }
     }
 }
@@ -216,10 +216,15 @@ pub(crate) struct Stand {
     pub(crate) gate: Envoy,
     pub(crate) origin: Origin,
     pub(crate) sidecar: Option<Envoy>,
-    _server: Option<Server>,
+    server: Option<Server>,
 }
 
 impl Stand {
+    /// The server that is the cache is gone; whether there was one.
+    pub(crate) fn lose_server(&mut self) -> bool {
+        self.server.take().is_some()
+    }
+
     /// The application is gone, and what stands before it is there.
     pub(crate) async fn without_origin(mut self) -> Self {
         self.origin = Origin::start().await.unwrap();
