@@ -37,23 +37,22 @@ pub enum Denial {
     ResponseOwnerMismatch,
     /// A proxy on the way to the origin answered in its place, with this status: 400 to 599.
     NoAnswer(u16),
-    /// Envoy would send the scoped request another way than the one it chose first.
+    /// Envoy sent the marked request another way than the one it had chosen before.
     RouteChanged,
 }
 
 /// The rules about requests that are no limits, as metrics and access logs name them; no limit may have such a name.
-pub const RULES: [&str; 7] = [
+pub const RULES: [&str; 6] = [
     "cost-exceeds-burst",
     "cost-invalid",
     "identity-ambiguous",
     "identity-required",
     "reserved-name",
-    "route-changed",
     "store-unavailable",
 ];
 
 /// The rules about responses; no limit may have such a name.
-pub const RESPONSE_RULES: [&str; 2] = ["response-owner-mismatch", "no-answer"];
+pub const RESPONSE_RULES: [&str; 3] = ["response-owner-mismatch", "no-answer", "route-changed"];
 
 /// The rule of a request that nothing refuses; no limit may have this name.
 pub const NO_RULE: &str = "none";

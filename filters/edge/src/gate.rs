@@ -8,13 +8,13 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 use tidegate_core::answer;
-use tidegate_core::cache::{self, Expected, Marker, Sender};
+use tidegate_core::cache::{self, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
 use tidegate_core::request::Request;
 
-use crate::copies;
+use crate::copies::{self, Strayed, Told};
 use crate::facts::{HostFacts, Keys};
 use crate::host::{self, Clock, Map};
 use crate::memory::Refusals;
@@ -33,6 +33,7 @@ pub(crate) struct Gate {
     pub(crate) metrics: Metrics,
     keys: Keys,
     pub(crate) state: RefCell<(SharedStore, Refusals)>,
+    pub(crate) strayed: RefCell<Strayed>,
 }
 
 impl Gate {
@@ -51,6 +52,7 @@ impl Gate {
             policy,
             keys,
             state: RefCell::new((store, Refusals::new())),
+            strayed: RefCell::new(Strayed::new()),
         })
     }
 
@@ -96,8 +98,8 @@ pub(crate) struct Stream {
 /// What the response to a request needs that went on.
 #[derive(Default)]
 struct Passed {
-    /// What a cache may have made of it; `None`: the policy does not speak of caches.
-    expected: Option<Expected>,
+    /// What a cache was told of it; `None`: the policy does not speak of caches.
+    told: Option<Told>,
     /// The rate limit fields to add; none in shadow.
     fields: Option<Vec<(&'static str, String)>>,
     /// The request's id, should the response have to be withheld.
@@ -130,10 +132,10 @@ impl Stream {
                 copies::remove_reserved(&headers);
             }
             if let Some(plan) = decision.cache.take() {
-                match copies::tell(plan, &headers) {
-                    Ok(expected) => {
+                match copies::tell(plan, &headers, &mut gate.strayed.borrow_mut()) {
+                    Ok(told) => {
                         let passed = self.passed.get_or_insert_default();
-                        passed.expected = Some(expected);
+                        passed.told = Some(told);
                         passed.id = pairs::first(&headers, b"x-request-id").map(<[u8]>::to_vec);
                     }
                     Err(denial) => decision.denial = Some(denial),
@@ -173,9 +175,11 @@ impl Stream {
             return Action::Continue;
         };
         let fields = passed.fields.take();
-        match &passed.expected {
-            Some(expected) => match self.gate.receive(expected, fields.is_some()) {
-                Ok(sender) => self.marker = expected.marker.filter(|_| sender == Sender::Envoy),
+        match &passed.told {
+            Some(told) => match self.gate.receive(told, fields.is_some()) {
+                Ok(sender) => {
+                    self.marker = told.expected.marker.filter(|_| sender == Sender::Envoy);
+                }
                 Err(mismatch) => {
                     let fields = fields.as_deref().unwrap_or_default();
                     self.gate

@@ -5,7 +5,7 @@ use tidegate_core::cache::{self, Expected, Mismatch, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::Decision;
 
-use crate::copies;
+use crate::copies::{self, Told};
 use crate::gate::{DECISION, Gate};
 use crate::host::{self, Clock, Level, Map};
 use crate::pairs::{self, Pair};
@@ -23,7 +23,9 @@ const FIELDS: [&str; 5] = [
 
 impl Gate {
     /// Holds a response to what is expected of it, takes out what is ours, and says who sent it.
-    pub(crate) fn receive(&self, expected: &Expected, enforced: bool) -> Result<Sender, Mismatch> {
+    pub(crate) fn receive(&self, told: &Told, enforced: bool) -> Result<Sender, Mismatch> {
+        copies::went_its_way(told, &mut self.strayed.borrow_mut())?;
+        let expected = &told.expected;
         let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         if expected.stale.is_some() {
@@ -74,6 +76,7 @@ impl Gate {
     ) {
         let denial = match mismatch {
             Mismatch::NoAnswer(status) => Denial::NoAnswer(status),
+            Mismatch::Way => Denial::RouteChanged,
             Mismatch::NoSeal | Mismatch::Seal | Mismatch::Copy | Mismatch::Owner => {
                 self.report(mismatch);
                 Denial::ResponseOwnerMismatch

@@ -148,7 +148,7 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
         ),
         Denial::RouteChanged => (
             "route changed",
-            "the scope of this request would have it go another way; it went none".to_owned(),
+            "what tells whose copy this request is for led it another way; send it again".to_owned(),
         ),
     }
 }

@@ -26,6 +26,8 @@ pub enum Mismatch {
     NoSeal,
     /// It is a copy, and the request was for none.
     Copy,
+    /// The marker led the request another way than Envoy had chosen.
+    Way,
     /// There is no seal, and it is an error with this status: the word of some proxy on the way.
     NoAnswer(u16),
     /// The seal is another caller's.
@@ -41,6 +43,7 @@ impl Mismatch {
             Self::NoSeal | Self::NoAnswer(_) => "had no seal",
             Self::Seal => "had another caller's seal",
             Self::Copy => "was a copy, and the request for none",
+            Self::Way => "came from another route of Envoy",
             Self::Owner => "named another owner, or none",
         }
     }

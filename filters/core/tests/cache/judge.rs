@@ -171,9 +171,9 @@ fn c19_a_targeted_field_counts_in_place_of_cache_control() {
     );
     // Of a wrong type, what would let a cache keep more counts for nothing, and what would let it keep less counts.
     for wrong in [
-        "public=0",
-        "s-maxage=\"x\"",
-        "must-revalidate=(a)",
+        "public=0, x",
+        "s-maxage=\"x\", x",
+        "must-revalidate=(a), x",
         "max-age=1.5, public=?0, x",
     ] {
         assert_eq!(
