@@ -6,7 +6,7 @@ use tidegate_e2e::envoy::Builder;
 use tidegate_e2e::{Client, Envoy, Origin};
 
 use crate::stand::{Kind, Setup, mismatches, policy};
-use crate::{PUBLIC, SAY, all, is_clean, lines};
+use crate::{PUBLIC, all, is_clean};
 
 /// A scope by path, and no cache: Envoy's own answers get to the gate as they are.
 fn bare() -> Builder {

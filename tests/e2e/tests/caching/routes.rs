@@ -122,7 +122,7 @@ async fn c11_a_mark_that_would_lead_elsewhere_is_left_out() {
         let kind = Kind::ENVOYS[n % 2];
         let stand = with_routes(kind, routes).await;
         // Envoy shows where a marked path leads only when the answer is there: it is hidden, and the way remembered.
-        let first = stand.get("/mine/x?a=1", "amy", &PUBLIC).await;
+        let first = stand.get("/mine/x?a=1", "amy", PUBLIC).await;
         assert_eq!(first.status, 500, "{n}");
         assert_eq!(
             first.problem().unwrap()["type"],
