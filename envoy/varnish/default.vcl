@@ -44,6 +44,10 @@ sub vcl_backend_response {
             set beresp.ttl = 120s;
             return (deliver);
         }
+        # Nobody gets a copy beyond its end, not even while it is fetched anew: it may say must-revalidate. It is kept a while
+        # for the application to confirm.
+        set beresp.grace = 0s;
+        set beresp.keep = 10m;
         # What a change is matched with, on the copy itself: so the thread that looks for banned copies finds them
         # without a request at hand.
         set beresp.http.x-copy-host = bereq.http.host;

@@ -40,7 +40,6 @@ sub vcl_backend_response {
     # application has confirmed (304) keeps the seal that it was stored with: the body is still the one of then.
     if (!beresp.was_304) {
         unset beresp.http.x-tidegate-seal;
-        unset beresp.http.x-tidegate-cache-control;
         if (bereq.http.x-tidegate-scope) {
             set beresp.http.x-tidegate-seal = bereq.http.x-tidegate-scope;
         }
@@ -58,12 +57,15 @@ sub vcl_backend_response {
         # Who says nothing of a lifetime did not mean to be stored.
         || (beresp.http.cache-control !~ "(?i)(max-age|s-maxage)=" && !beresp.http.expires)
         # What was made for a caller with credentials is shared by all only if the application says so (RFC 9111, 3.5).
-        || (bereq.http.authorization && bereq.http.x-tidegate-cache ~ "^public"
+        || ((bereq.http.authorization || bereq.http.x-tidegate-cache ~ ";authorized(;|$)")
             && beresp.http.cache-control !~ "(?i)(public|s-maxage|must-revalidate)")) {
         set beresp.uncacheable = true;
         set beresp.ttl = 120s;
         return (deliver);
     }
+    # Nobody gets a copy beyond its end: default.vcl says more.
+    set beresp.grace = 0s;
+    set beresp.keep = 10m;
     # What a change is matched with: default.vcl says more.
     set beresp.http.x-copy-host = bereq.http.host;
     set beresp.http.x-copy-path = regsub(bereq.url, "\?.*$", "");

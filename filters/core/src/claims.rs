@@ -30,6 +30,11 @@ pub fn from_metadata(metadata: &[u8], payload: &str, name: &str) -> Claim {
     }
 }
 
+/// Whether a verified token left any claims, from the bytes of a `Metadata` message.
+pub fn any(metadata: &[u8]) -> bool {
+    entry(metadata, JWT_AUTHN).is_some_and(|filter| !filter.is_empty())
+}
+
 fn nested<'a>(claims: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut names = name.split('.');
     let mut value = entry(claims, names.next()?.as_bytes())?;

@@ -54,14 +54,14 @@ pub enum Denial {
     BodyTooLarge,
     /// The response is not its caller's: its seal is another's or missing, or it names another owner.
     ResponseOwnerMismatch,
-    /// A proxy behind the gate got no response from the origin, and said so with this status: 502, 503 or 504.
+    /// A proxy on the way to the origin answered in its place, with this status: 400 to 599.
     NoAnswer(u16),
-    /// Envoy would send the scoped request another way than the one it chose first.
+    /// Envoy sent the marked request another way than the one it had chosen before.
     RouteChanged,
 }
 
 /// The rules about requests that are no limits, as metrics and access logs name them; no limit may have such a name.
-pub const RULES: [&str; 14] = [
+pub const RULES: [&str; 13] = [
     "body-too-large",
     "cost-exceeds-burst",
     "cost-invalid",
@@ -74,12 +74,11 @@ pub const RULES: [&str; 14] = [
     "request-in-progress",
     "reserved-name",
     "response-not-stored",
-    "route-changed",
     "store-unavailable",
 ];
 
 /// The rules about responses; no limit may have such a name.
-pub const RESPONSE_RULES: [&str; 2] = ["response-owner-mismatch", "no-answer"];
+pub const RESPONSE_RULES: [&str; 3] = ["response-owner-mismatch", "no-answer", "route-changed"];
 
 /// The rule of a request that nothing refuses; no limit may have this name.
 pub const NO_RULE: &str = "none";

@@ -45,6 +45,11 @@ pub trait Facts {
         false
     }
 
+    /// Whether Envoy verified a token of this request, which may be gone from its headers.
+    fn has_token(&self) -> bool {
+        false
+    }
+
     /// Random bytes; `None` where the host has none.
     fn random(&self) -> Option<[u8; 32]>;
 }

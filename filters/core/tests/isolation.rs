@@ -7,7 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-use tidegate_core::cases::{pairs, warnings};
+use tidegate_core::cases::{Found, pairs, warnings};
 use tidegate_core::policy::{Policy, Scope};
 
 fn policy(routes: &str) -> Policy {
@@ -41,7 +41,10 @@ fn c1_callers_are_apart_on_every_scoped_route_of_every_policy_that_ships() {
         }
         let policy = Policy::parse(&std::fs::read(&file).unwrap()).unwrap();
         let found = pairs(&policy);
-        let together: Vec<_> = found.iter().filter(|pair| !pair.apart).collect();
+        let together: Vec<_> = found
+            .iter()
+            .filter(|pair| pair.found != Found::Apart)
+            .collect();
         assert!(together.is_empty(), "{}: {together:#?}", file.display());
         assert_eq!(warnings(&policy), [], "{}", file.display());
         for (index, route) in policy.routes.iter().enumerate() {
@@ -73,7 +76,10 @@ fn c1_every_source_of_every_part_is_tried_and_the_same_name_from_two() {
                  "cache": {{"scope": ["tenant", "account", "plan", "header:x-region"], "by": "{by}"}}}}]"#
         ));
         let found = pairs(&policy);
-        assert!(found.iter().all(|pair| pair.apart), "{found:#?}");
+        assert!(
+            found.iter().all(|pair| pair.found == Found::Apart),
+            "{found:#?}"
+        );
         for differ in [
             "jwt tenant_id",
             "header x-tenant-id",
@@ -120,4 +126,25 @@ fn a_policy_in_shadow_is_looked_at_as_if_it_were_enforced() {
     let mut policy = policy(r#"[{"name": "a", "cache": {"scope": ["tenant"]}}]"#);
     policy.mode = tidegate_core::policy::Mode::Shadow;
     assert!(!warnings(&policy).is_empty());
+}
+
+#[test]
+fn what_could_not_be_shown_is_said() {
+    let routes = r#"[
+        {"name": "all", "match": {"path": "/a/*"}},
+        {"name": "hidden", "match": {"path": "/a/b"}, "cache": {"scope": ["tenant", "account", "plan"]}},
+        {"name": "fixed", "match": {"path": "/c", "headers": {"x-tenant-id": "red"}},
+         "cache": {"scope": ["tenant", "account", "plan"]}}]"#;
+    let warned = warned(routes);
+    let about = |route: &str, differ: &str| {
+        let start = format!(
+            "`$.routes[{route}].cache.scope`: nothing was shown about callers who differ in `{differ}`"
+        );
+        assert!(
+            warned.iter().any(|warning| warning.starts_with(&start)),
+            "{warned:#?}"
+        );
+    };
+    about("1", "jwt sub");
+    about("2", "header x-tenant-id");
 }

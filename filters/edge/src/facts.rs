@@ -77,12 +77,17 @@ impl<'a> HostFacts<'a> {
     }
 }
 
+impl HostFacts<'_> {
+    /// What other filters noted about the request.
+    fn metadata(&self) -> &[u8] {
+        let read = || host::property(b"metadata").unwrap_or_default();
+        self.metadata.get_or_init(read)
+    }
+}
+
 impl Facts for HostFacts<'_> {
     fn claim(&self, payload: &str, name: &str) -> Claim {
-        let metadata = self
-            .metadata
-            .get_or_init(|| host::property(b"metadata").unwrap_or_default());
-        claims::from_metadata(metadata, payload, name)
+        claims::from_metadata(self.metadata(), payload, name)
     }
 
     fn source_address(&self) -> Vec<u8> {
@@ -114,6 +119,10 @@ impl Facts for HostFacts<'_> {
 
     fn has_body(&self) -> bool {
         self.has_body
+    }
+
+    fn has_token(&self) -> bool {
+        claims::any(self.metadata())
     }
 
     fn random(&self) -> Option<[u8; 32]> {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 use tidegate_core::answer;
-use tidegate_core::cache::{self, Expected, Marker, Sender};
+use tidegate_core::cache::{self, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::idempotency::{Pending, Turn};
@@ -16,7 +16,7 @@ use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
 use tidegate_core::records::Settled;
 use tidegate_core::request::Request;
 
-use crate::copies;
+use crate::copies::{self, Strayed, Told};
 use crate::facts::{HostFacts, Keys};
 use crate::host::{self, Clock, Map};
 use crate::memory::Refusals;
@@ -36,6 +36,7 @@ pub(crate) struct Gate {
     pub(crate) metrics: Metrics,
     keys: Keys,
     pub(crate) state: RefCell<(SharedStore, Refusals)>,
+    pub(crate) strayed: RefCell<Strayed>,
 }
 
 impl Gate {
@@ -54,6 +55,7 @@ impl Gate {
             policy,
             keys,
             state: RefCell::new((store, Refusals::new())),
+            strayed: RefCell::new(Strayed::new()),
         })
     }
 
@@ -119,10 +121,12 @@ pub(crate) struct Stream {
 /// What the response to a request needs that went on.
 #[derive(Default)]
 struct Passed {
-    /// What a cache may have made of it; `None`: the policy does not speak of caches.
-    expected: Option<Expected>,
+    /// What a cache was told of it; `None`: the policy does not speak of caches.
+    told: Option<Told>,
     /// The rate limit fields to add; none in shadow.
     fields: Option<Vec<(&'static str, String)>>,
+    /// The request's id, should the response have to be withheld.
+    id: Option<Vec<u8>>,
     grpc: bool,
 }
 
@@ -150,18 +154,23 @@ impl Stream {
             grpc: pairs::first(&headers, b"content-type").is_some_and(is_grpc),
             ..Passed::default()
         };
-        let goes_on = matches!(decision.turn, Turn::Go | Turn::Run(_) | Turn::Read(_));
-        if decision.enforced_denial().is_none()
-            && goes_on
-            && let Some(plan) = decision.cache.take()
-        {
-            match copies::tell(plan, &headers) {
-                Ok(expected) => passed.expected = Some(expected),
-                Err(denial) => decision.denial = Some(denial),
+        if decision.enforced_denial().is_none() && !matches!(decision.turn, Turn::Replay(_)) {
+            if matches!(decision.denial, Some(Denial::ReservedName { .. })) {
+                // In shadow too, nobody speaks in our name to what stands behind us.
+                copies::remove_reserved(&headers);
+            }
+            if let Some(plan) = decision.cache.take() {
+                match copies::tell(plan, &headers, &mut gate.strayed.borrow_mut()) {
+                    Ok(told) => passed.told = Some(told),
+                    Err(denial) => decision.denial = Some(denial),
+                }
             }
         }
-        self.passed = Some(passed);
         let id = pairs::first(&headers, b"x-request-id");
+        if passed.told.is_some() || matches!(decision.turn, Turn::Read(_)) {
+            passed.id = id.map(<[u8]>::to_vec);
+        }
+        self.passed = Some(passed);
         self.act(&gate, decision, id)
     }
 
@@ -190,7 +199,7 @@ impl Stream {
             }
             Decision::unread(&gate.policy, Denial::BodyTooLarge)
         };
-        let id = host::property(b"request\0id");
+        let id = self.passed.as_ref().and_then(|passed| passed.id.clone());
         self.act(&gate, decision, id.as_deref())
     }
 
@@ -246,19 +255,22 @@ impl Stream {
             return Action::Continue;
         };
         let gate = Rc::clone(&self.gate);
-        let bytes = if passed.expected.is_some() || self.once.is_open() {
+        let bytes = if passed.told.is_some() || self.once.is_open() {
             host::header_pairs(Map::ResponseHeaders).unwrap_or_default()
         } else {
             Vec::new()
         };
         let headers = pairs::read(&bytes).unwrap_or_default();
         let fields = passed.fields.take();
-        match &passed.expected {
-            Some(expected) => match gate.receive(expected, &headers, fields.is_some()) {
-                Ok(sender) => self.marker = expected.marker.filter(|_| sender == Sender::Envoy),
+        match &passed.told {
+            Some(told) => match gate.receive(told, &headers, fields.is_some()) {
+                Ok(sender) => {
+                    self.marker = told.expected.marker.filter(|_| sender == Sender::Envoy);
+                }
                 Err(mismatch) => {
+                    let fields = fields.as_deref().unwrap_or_default();
                     self.once.end(&gate);
-                    gate.withhold(mismatch, fields.as_deref(), passed.grpc);
+                    gate.withhold(mismatch, fields, passed.id.as_deref(), passed.grpc);
                     return Action::Pause;
                 }
             },

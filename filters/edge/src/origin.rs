@@ -49,6 +49,10 @@ impl HttpContext for Stream {
     fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
         let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
+        // Without a method the list is not the request's, and what is in it for us cannot be taken out.
+        if pairs::first(&headers, b":method").is_none() {
+            return proceed(Err(host::Failed));
+        }
         let (told, edits) = origin::request(&headers);
         // What this attempt takes out, the next one does not find.
         self.told = if told.instruction.is_some() {
@@ -61,11 +65,15 @@ impl HttpContext for Stream {
     }
 
     fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
-        if !self.origin.scopes {
+        // What a gate told is done, whatever the policy here says: the two need not change at one moment.
+        if self.told.instruction.is_none() && !self.origin.scopes {
             return Action::Continue;
         }
         let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
+        if pairs::first(&headers, b":status").is_none() {
+            return proceed(Err(host::Failed));
+        }
         proceed(apply(
             Map::ResponseHeaders,
             &origin::response(&self.told, &headers),

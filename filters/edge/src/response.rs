@@ -5,7 +5,7 @@ use tidegate_core::cache::{self, Expected, Mismatch, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::Decision;
 
-use crate::copies;
+use crate::copies::{self, Told};
 use crate::gate::{DECISION, Gate, now};
 use crate::host::{self, Level, Map};
 use crate::pairs::{self, Pair};
@@ -25,10 +25,12 @@ impl Gate {
     /// Holds a response to what is expected of it, takes out what is ours, and says who sent it.
     pub(crate) fn receive(
         &self,
-        expected: &Expected,
+        told: &Told,
         headers: &[Pair<'_>],
         enforced: bool,
     ) -> Result<Sender, Mismatch> {
+        copies::went_its_way(told, &mut self.strayed.borrow_mut())?;
+        let expected = &told.expected;
         if expected.stale.is_some() {
             self.renew(expected, headers);
         }
@@ -71,22 +73,23 @@ impl Gate {
     pub(crate) fn withhold(
         &self,
         mismatch: Mismatch,
-        fields: Option<&[(&'static str, String)]>,
+        fields: &[(&'static str, String)],
+        id: Option<&[u8]>,
         grpc: bool,
     ) {
         let denial = match mismatch {
             Mismatch::NoAnswer(status) => Denial::NoAnswer(status),
-            Mismatch::NoSeal | Mismatch::Seal | Mismatch::Owner => {
+            Mismatch::Way => Denial::RouteChanged,
+            Mismatch::NoSeal | Mismatch::Seal | Mismatch::Copy | Mismatch::Owner => {
                 self.report(mismatch);
                 Denial::ResponseOwnerMismatch
             }
         };
         let _ = host::set_property(DECISION, format!("refused:{}", denial.rule()).as_bytes());
         let decision = Decision::unread(&self.policy, denial.clone());
-        let request_id = host::property(b"request\0id");
-        let answer = answer::answer(&self.policy, &decision, &denial, request_id.as_deref());
+        let answer = answer::answer(&self.policy, &decision, &denial, id);
         // Where the answer cannot be sent the stream stays stopped: the response never goes on.
-        let _ = send(&answer, fields.unwrap_or_default(), denial.rule(), grpc);
+        let _ = send(&answer, fields, denial.rule(), grpc);
     }
 }
 

@@ -54,7 +54,7 @@ impl Edge {
     fn lasting(&self, path: &str) {
         let reply = Reply::status(StatusCode::OK);
         self.origin
-            .answer(path, reply.header("cache-control", "max-age=60"));
+            .answer(path, reply.header("cache-control", "public, max-age=60"));
     }
 
     async fn keeps_what_it_may(&self) {
@@ -215,17 +215,24 @@ async fn varnish_without_a_sidecar_judges_and_seals() {
     let answer = edge.scoped(Method::POST, "/sealed", B).await;
     assert_eq!(answer.header("x-tidegate-seal"), Some(B));
 
-    // Shared by all, and asked for with credentials: only what the application calls public.
-    let public = [
-        ("x-tidegate-cache", "public"),
-        ("authorization", "Bearer x"),
-    ];
-    edge.lasting("/mine");
-    assert_eq!(edge.misses("/mine", &public).await, 3);
+    // Asked for with credentials, which are there or were: only what the application calls public.
     let reply = Reply::status(StatusCode::OK);
     edge.origin
-        .answer("/all", reply.header("cache-control", "public, max-age=60"));
-    assert_eq!(edge.misses("/all", &public).await, 1);
+        .answer("/mine", reply.header("cache-control", "max-age=60"));
+    edge.lasting("/all");
+    let bearer = ("authorization", "Bearer x");
+    for told in [
+        &[("x-tidegate-cache", "public"), bearer][..],
+        &[("x-tidegate-cache", "public;authorized")],
+        &[
+            ("x-tidegate-cache", "scoped;own;authorized"),
+            ("x-tidegate-scope", A),
+        ],
+    ] {
+        assert_eq!(edge.misses("/mine", told).await, 3, "{told:?}");
+        assert!(edge.misses("/all", told).await <= 1, "{told:?}");
+        assert_eq!(edge.misses("/all", told).await, 0, "{told:?}");
+    }
 }
 
 #[tokio::test]

@@ -73,7 +73,8 @@ pub fn answer(
         Denial::BodyTooLarge => (413, GrpcStatus::OutOfRange),
         Denial::StoreUnavailable => (503, GrpcStatus::Unavailable),
         Denial::ResponseOwnerMismatch => (502, GrpcStatus::Internal),
-        Denial::NoAnswer(status) => (*status, GrpcStatus::Unavailable),
+        Denial::NoAnswer(status @ 500..) => (*status, GrpcStatus::Unavailable),
+        Denial::NoAnswer(status) => (*status, GrpcStatus::InvalidArgument),
         Denial::RouteChanged => (500, GrpcStatus::Internal),
     };
     let problem = problem::problem(policy, decision, denial, status, instance);

@@ -179,11 +179,11 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
         ),
         Denial::NoAnswer(_) => (
             "no answer",
-            "this request got no answer from whom it was for; try again".to_owned(),
+            "this request got no answer from whom it was for; a proxy on the way refused it, or did not reach them".to_owned(),
         ),
         Denial::RouteChanged => (
             "route changed",
-            "the scope of this request would have it go another way; it went none".to_owned(),
+            "what tells whose copy this request is for led it another way; send it again".to_owned(),
         ),
     }
 }

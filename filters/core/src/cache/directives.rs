@@ -25,11 +25,10 @@ impl Directives {
         let mut directives = Vec::new();
         for member in lines.flat_map(members) {
             let mut halves = member.splitn(2, |byte| *byte == b'=');
-            let name = halves
-                .next()
-                .unwrap_or_default()
-                .trim_ascii()
-                .to_ascii_lowercase();
+            let name = halves.next().unwrap_or_default().trim_ascii();
+            // What is behind a name and is no value is a slip of the pen: the name says the stricter thing.
+            let name = name.split(|byte| !is_token(*byte)).next();
+            let name = name.unwrap_or_default().to_ascii_lowercase();
             let value = halves.next().map(|value| value.trim_ascii().to_vec());
             if !name.is_empty() {
                 directives.push(Directive { name, value });
@@ -107,6 +106,17 @@ impl<'de> DictionaryVisitor<'de> for &mut Directives {
     }
 }
 
+/// Directives that say for how long: Integers.
+const TIMES: [&str; 4] = [
+    "max-age",
+    "s-maxage",
+    "stale-if-error",
+    "stale-while-revalidate",
+];
+
+/// Directives that let a cache do more than it would without: Booleans.
+const LEAVES: [&str; 3] = ["must-revalidate", "must-understand", "public"];
+
 /// A member of the dictionary, about to be read.
 struct Member<'d, 'de> {
     name: &'de str,
@@ -128,11 +138,16 @@ impl<'de> ItemVisitor<'de> for Member<'_, 'de> {
         self,
         item: BareItemFromInput<'de>,
     ) -> Result<impl ParameterVisitor<'de, Out = ()>, Infallible> {
+        // Of another type than it has, a directive that lets a cache do more counts for nothing, and one that lets it do
+        // less counts by its name.
+        let (time, leave) = (TIMES.contains(&self.name), LEAVES.contains(&self.name));
         match item {
             BareItemFromInput::Boolean(false) => {}
-            BareItemFromInput::Integer(number) => self.add(Some(number.to_string().into_bytes())),
-            BareItemFromInput::Token(token) => self.add(Some(token.as_str().as_bytes().to_vec())),
-            // What it is meant to say beyond its name is not known; the name says the stricter thing.
+            BareItemFromInput::Boolean(true) if !time => self.add(None),
+            BareItemFromInput::Integer(number) if !leave => {
+                self.add(Some(number.to_string().into_bytes()));
+            }
+            _ if time || leave => {}
             _ => self.add(None),
         }
         Ok(Ignored)
@@ -147,13 +162,38 @@ impl<'de> EntryVisitor<'de> for Member<'_, 'de> {
     }
 
     fn inner_list(self) -> Result<impl InnerListVisitor<'de>, Infallible> {
-        self.add(None);
+        if !TIMES.contains(&self.name) && !LEAVES.contains(&self.name) {
+            self.add(None);
+        }
         Ok(Ignored)
     }
 }
 
-/// The members of a list (RFC 9110, section 5.6.1). A comma between quotes divides nothing.
+const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'-' | b'_'
+                | b'.'
+                | b'!'
+                | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'\''
+                | b'*'
+                | b'+'
+                | b'^'
+                | b'`'
+                | b'|'
+                | b'~'
+        )
+}
+
+/// The members of a list (RFC 9110, section 5.6.1). A comma between quotes divides nothing, unless the quotes do not end.
 pub(super) fn members(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let quotes = line.iter().filter(|byte| **byte == b'"').count();
+    let ends = quotes.is_multiple_of(2) || line.contains(&b'\\');
     let (mut quoted, mut escaped) = (false, false);
     line.split(move |byte| {
         if escaped {
@@ -162,7 +202,7 @@ pub(super) fn members(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         }
         match byte {
             b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
+            b'"' if ends => quoted = !quoted,
             b',' if !quoted => return true,
             _ => {}
         }

@@ -48,9 +48,13 @@ const PROXY: [&[u8]; 3] = [
 /// Fields by which caches are told in place of `Cache-Control`: a CDN's (RFC 9213), and those that Varnish and nginx
 /// go by.
 pub(super) fn is_targeted(name: &[u8]) -> bool {
-    name.ends_with(b"cdn-cache-control")
-        || name == b"surrogate-control"
-        || name == b"x-accel-expires"
+    name.ends_with(b"-cache-control")
+        || [
+            &b"surrogate-control"[..],
+            b"edge-control",
+            b"x-accel-expires",
+        ]
+        .contains(&name)
 }
 
 /// Judges a response to a request of which `instruction` tells; `None`: the gate told nothing.

@@ -31,10 +31,12 @@ impl ScopeKey {
         self.0.is_some()
     }
 
-    /// The marker of a scope: HMAC-SHA-256 of its parts, or SHA-256 without a key.
-    pub fn marker(&self, scope: &Parts) -> Marker {
+    /// The marker of a scope of a policy: HMAC-SHA-256 of its parts, or SHA-256 without a key. A policy of another name
+    /// starts with other markers, as it starts with other state.
+    pub fn marker(&self, policy: &str, scope: &Parts) -> Marker {
         let mut purpose = Parts::new();
         purpose.push(PURPOSE_TAG, PURPOSE);
+        purpose.push(PURPOSE_TAG, policy.as_bytes());
         let digest = match &self.0 {
             Some(key) => {
                 let mut mac = key.clone();

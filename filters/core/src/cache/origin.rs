@@ -1,6 +1,7 @@
 //! The role `origin`, behind the cache: what the application gets, and what the cache gets back.
 
 use super::judge::is_targeted;
+use super::outgoing::scrub_lines;
 use super::{
     ADDED, Edit, INSTRUCTION, Instruction, KEPT, Marker, SCOPE, SEAL, Verdict, judge, path,
 };
@@ -57,6 +58,14 @@ pub fn request(headers: &[Line<'_>]) -> (Told, Vec<Edit>) {
         marker: one(SCOPE).and_then(Marker::read),
     };
     let mut edits = remove_reserved(headers);
+    if let Some(marker) = &told.marker {
+        // Where Envoy wrote the path down, as in `x-envoy-original-path`.
+        for name in names(headers, |name| {
+            !name.starts_with(b":") && !reserved::is_header(name)
+        }) {
+            scrub_lines(marker, name, headers, &mut edits);
+        }
+    }
     if told.instruction.is_some_and(|told| told.marked)
         && let Some(path) = one(":path").and_then(path::restore)
     {
@@ -84,7 +93,10 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
     if instruction.is_some_and(|told| told.varies) {
         edits.push(Edit::add("vary", SCOPE.as_bytes()));
     }
+    let own = || control_of(headers);
     let control = match verdict {
+        // A confirmation replaces what was kept of the copy's first one, so it must say it again.
+        Verdict::Keep { control: None } if confirms => own(),
         Verdict::Keep { control } => control,
         Verdict::Veto(_) => Some(b"no-store".to_vec()),
         Verdict::Untouched => None,
@@ -99,6 +111,11 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
         }
         edits.push(Edit::set("cache-control", control));
     }
+    let targeted = headers
+        .iter()
+        .any(|(name, _)| *name == b"cdn-cache-control");
+    // Where that counts, nothing else says how long a copy lives (RFC 9213, section 2.2).
+    let hidden = |name: &[u8]| hidden(name) || (targeted && name == b"expires");
     for name in names(headers, hidden) {
         if instruction.is_some() {
             edits.extend(keep(name, headers));
@@ -106,6 +123,13 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
         edits.push(Edit::remove(name));
     }
     edits
+}
+
+/// `Cache-Control` as it stands there, if it does.
+fn control_of(headers: &[Line<'_>]) -> Option<Vec<u8>> {
+    let lines = headers.iter().filter(|(name, _)| *name == b"cache-control");
+    let lines: Vec<&[u8]> = lines.map(|(_, value)| *value).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
 /// Fields that would let a cache go by something else than the marker and `Cache-Control`: the targeted ones, groups
@@ -145,7 +169,6 @@ fn keep(name: &[u8], headers: &[Line<'_>]) -> Option<Edit> {
         .map(|(_, value)| *value)
         .collect();
     let kept = [KEPT.as_bytes(), name].concat();
-    // An empty value is what some proxies drop.
     let value = lines.join(&b", "[..]);
     (!lines.is_empty()).then(|| Edit::set(kept, value))
 }

@@ -4,6 +4,7 @@
 //! *Restoring undoes marking*: for every path, byte for byte.
 
 use super::Marker;
+use crate::identity::decode_percent;
 use crate::reserved::PARAMETER;
 use crate::route;
 
@@ -48,22 +49,37 @@ pub fn restore(text: &[u8]) -> Option<Vec<u8>> {
     Some(restored)
 }
 
-/// Whether an origin can hardly read a path as another one than the policy did: no empty or dot segments, no encoded
-/// dots, slashes or backslashes, no parameters behind dots. What stands in `/shared/..;/mine` may be somebody's own.
+/// Whether an origin can hardly read a path as another one than the policy did: no empty or dot segments in whatever
+/// disguise, no encoded slashes, backslashes, semicolons or controls, nothing encoded twice or not as UTF-8. What stands
+/// in `/shared/..;/mine` may be somebody's own.
 pub fn is_plain(path: &[u8]) -> bool {
-    let encoded = |pair: &[u8]| {
-        pair.eq_ignore_ascii_case(b"%2f")
-            || pair.eq_ignore_ascii_case(b"%5c")
-            || pair.starts_with(b"%0")
-            || pair.starts_with(b"%1")
-            || pair.eq_ignore_ascii_case(b"%25")
+    let dots = |segment: &[u8]| {
+        let rest = segment
+            .strip_prefix(b"..")
+            .or_else(|| segment.strip_prefix(b"."));
+        let odd = |byte: &u8| !byte.is_ascii_alphanumeric() && !b"-_.~".contains(byte);
+        rest.and_then(<[u8]>::first).is_some_and(odd)
     };
-    let dots = |segment: &[u8]| segment.starts_with(b".;") || segment.starts_with(b"..;");
     // Hex digits are written in either case.
     route::canonical(path).eq_ignore_ascii_case(path)
         && !path.contains(&b'\\')
-        && !path.windows(3).any(encoded)
+        && encoded(path)
+            .all(|byte| byte.is_some_and(|byte| !b"/\\;%\x7f".contains(&byte) && byte >= b' '))
+        && core::str::from_utf8(&decoded(path)).is_ok()
         && !path.split(|byte| *byte == b'/').any(dots)
+}
+
+/// Each byte that a path has in percent-encoding; `None` for a percent sign without two hex digits.
+fn encoded(path: &[u8]) -> impl Iterator<Item = Option<u8>> {
+    path.split(|byte| *byte == b'%').skip(1).map(|rest| {
+        let (digits, _) = rest.split_first_chunk::<2>()?;
+        u8::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+    })
+}
+
+/// A path without percent-encoding.
+fn decoded(path: &[u8]) -> Vec<u8> {
+    decode_percent(path, false).unwrap_or_default().into_owned()
 }
 
 fn is_addition(window: &[u8]) -> bool {

@@ -41,7 +41,7 @@ pub struct Expected {
 }
 
 /// How many places there are for the generations of copies; paths and scopes that share one end together.
-const GENERATIONS: u32 = 1024;
+const GENERATIONS: u32 = 16_384;
 
 /// Tags in the parts of a marker; those of dimensions are below.
 const UNKEYED: u8 = 250;
@@ -51,18 +51,31 @@ const PLACE: u8 = 252;
 
 /// Headers that change what some origins answer, and that no cache has in its key: who can send one could have the
 /// answer to another request stored (cache poisoning).
-const UNKEYED_HEADERS: [&str; 11] = [
+const UNKEYED_HEADERS: [&str; 16] = [
+    "forwarded",
+    "front-end-https",
     "x-forwarded-host",
+    "x-forwarded-path",
     "x-forwarded-port",
     "x-forwarded-prefix",
     "x-forwarded-scheme",
     "x-forwarded-server",
+    "x-forwarded-ssl",
+    "x-forwarded-uri",
     "x-host",
+    "x-http-host-override",
+    "x-original-host",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-url-scheme",
+];
+
+/// More of these. They make another method of a request, so a change that has one is still a change of what is read
+/// without.
+const OVERRIDES: [&str; 3] = [
     "x-http-method",
     "x-http-method-override",
     "x-method-override",
-    "x-original-url",
-    "x-rewrite-url",
 ];
 
 impl Plan {
@@ -103,21 +116,58 @@ impl Plan {
         request: &Request<'_>,
         store: &mut S,
     ) -> Result<(), Denial> {
+        if changes(request.method) {
+            self.change(policy, identity, request, store);
+        }
         if self.instruction.usage == Use::Off {
             return Ok(());
         }
-        if changes(request.method) {
-            self.expected.stale = stale(policy, identity, request, store);
-        }
         match route.and_then(|route| Some((route, route.cache.as_ref()?))) {
-            Some((route, cache)) => self.scope(route, cache, identity, request, store),
+            Some((route, cache)) => self.scope(policy, route, cache, identity, request, store),
             None => Ok(()),
+        }
+    }
+
+    /// Says which copies a change ends, if it succeeds: those that the same caller would get of the same path.
+    fn change<S: Store>(
+        &mut self,
+        policy: &Policy,
+        identity: &Identity<'_>,
+        request: &Request<'_>,
+        store: &mut S,
+    ) {
+        let read = Request {
+            method: b"GET",
+            ..*request
+        };
+        let Some(route) = route::find(policy, &read).filter(|r| r.mode != Some(Mode::Shadow))
+        else {
+            return;
+        };
+        let Some(cache) = &route.cache else { return };
+        match cache.by {
+            CacheBy::Path => {
+                let secret = store.secret();
+                let mut parts = Parts::new();
+                self.expected.stale = Dimensions::new(secret, identity, &read, Some(route))
+                    .write_all(cache.dimensions(), &mut parts)
+                    .then(|| place(parts, &read, secret));
+            }
+            // A cache that keys on a header can drop copies, if it is told whose.
+            CacheBy::Header => {
+                let copy = copy(cache, Some(route), identity, &read, &[], store);
+                self.marker = copy
+                    .filter(|parts| !parts.as_bytes().is_empty())
+                    .map(|parts| request.facts.scope_key().marker(&policy.name, &parts));
+                self.expected.marker = self.marker;
+            }
         }
     }
 
     /// Scopes the request by what its route says.
     fn scope<S: Store>(
         &mut self,
+        policy: &Policy,
         route: &Route,
         cache: &Cache,
         identity: &Identity<'_>,
@@ -126,8 +176,10 @@ impl Plan {
     ) -> Result<(), Denial> {
         let own = cache.dimensions().contains(&Dimension::Account);
         let shared = !cache.dimensions().is_empty();
-        let copy = (own || path::is_plain(request.path_only()))
-            .then(|| copy(cache, Some(route), identity, request, store))
+        // A cache that keeps the answer to a request with a body would give it to one without.
+        let bodied = kept(request.method) && request.facts.has_body();
+        let copy = (!bodied && (own || path::is_plain(request.path_only())))
+            .then(|| copy(cache, Some(route), identity, request, &OVERRIDES, store))
             .flatten();
         let usage = match (&copy, shared) {
             (None, _) => Use::Bypass,
@@ -136,7 +188,9 @@ impl Plan {
         };
         let marker = match copy {
             Some(parts) if parts.as_bytes().is_empty() => None,
-            Some(parts) => Some(request.facts.scope_key().marker(&parts)),
+            // Told already whose copies the change ends.
+            Some(_) if self.marker.is_some() => self.marker,
+            Some(parts) => Some(request.facts.scope_key().marker(&policy.name, &parts)),
             None => {
                 let random = request.facts.random().ok_or(Denial::StoreUnavailable)?;
                 Some(Marker::from_bytes(random))
@@ -176,6 +230,7 @@ fn copy<S: Store>(
     route: Option<&Route>,
     identity: &Identity<'_>,
     request: &Request<'_>,
+    overrides: &[&str],
     store: &mut S,
 ) -> Option<Parts> {
     let secret = store.secret();
@@ -192,7 +247,7 @@ fn copy<S: Store>(
             parts.push(GENERATION, &generation);
         }
     }
-    for name in UNKEYED_HEADERS {
+    for name in UNKEYED_HEADERS.iter().chain(overrides) {
         for line in request.lines(name) {
             parts.push(UNKEYED, name.as_bytes());
             parts.push(UNKEYED, line);
@@ -206,29 +261,6 @@ fn place(mut scope: Parts, request: &Request<'_>, secret: crate::key::Secret) ->
     scope.push(PLACE, &request.host());
     scope.push(PLACE, &route::canonical(request.path_only()));
     secret.key(&scope).place(GENERATIONS)
-}
-
-/// Where a change ends copies: where those are kept that the same caller would get of the same path.
-fn stale<S: Store>(
-    policy: &Policy,
-    identity: &Identity<'_>,
-    request: &Request<'_>,
-    store: &mut S,
-) -> Option<u32> {
-    let read = Request {
-        method: b"GET",
-        ..*request
-    };
-    let route = route::find(policy, &read)?;
-    let cache = route.cache.as_ref()?;
-    if cache.by != CacheBy::Path {
-        return None;
-    }
-    let secret = store.secret();
-    let mut parts = Parts::new();
-    Dimensions::new(secret, identity, &read, Some(route))
-        .write_all(cache.dimensions(), &mut parts)
-        .then(|| place(parts, &read, secret))
 }
 
 /// Ends the copies that a change made stale, where the response says that it succeeded (RFC 9111, section 4.4). `now`
@@ -270,4 +302,5 @@ fn authorized(identity: &Identity<'_>, request: &Request<'_>) -> bool {
         || token(&identity.account)
         || token(&identity.plan)
         || request.lines("authorization").next().is_some()
+        || request.facts.has_token()
 }

@@ -21,6 +21,8 @@ pub struct CaseFacts {
     pub address_key: Vec<u8>,
     /// The time of day, in seconds since 1970.
     pub unix_seconds: u64,
+    /// Whether a body comes behind the headers.
+    pub has_body: bool,
     /// The key under which cache scopes are digested.
     pub scope_key: ScopeKey,
     /// How many random numbers were asked for; each is another.
@@ -62,6 +64,14 @@ impl Facts for CaseFacts {
 
     fn scope_key(&self) -> &ScopeKey {
         &self.scope_key
+    }
+
+    fn has_body(&self) -> bool {
+        self.has_body
+    }
+
+    fn has_token(&self) -> bool {
+        self.claims.is_some()
     }
 
     fn random(&self) -> Option<[u8; 32]> {

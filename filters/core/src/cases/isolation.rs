@@ -21,8 +21,19 @@ pub struct Pair {
     pub dimension: Dimension,
     /// In what they differ, such as `jwt sub`.
     pub differ: String,
+    /// What was found.
+    pub found: Found,
+}
+
+/// What a pair showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
     /// No cache gives one of them the other's copy.
-    pub apart: bool,
+    Apart,
+    /// They share a copy.
+    Together,
+    /// Nothing: no two requests were found that take the route and differ like this.
+    Nothing,
 }
 
 /// Texts that two callers differ by: unlike ones, and ones that would meet if parts were strung together or cut at the
@@ -55,18 +66,18 @@ pub fn pairs(policy: &Policy) -> Vec<Pair> {
         for dimension in dimensions(&policy, route) {
             for (differ, one, other) in callers(&policy, &dimension) {
                 let keys = (key(&policy, route, &one), key(&policy, route, &other));
-                let apart = match keys {
-                    // The request took another route: an earlier one takes all of this one's.
-                    (None, _) | (_, None) => continue,
-                    (Some(Some(one)), Some(Some(other))) => one != other,
+                let found = match keys {
+                    // An earlier route takes all of this one's requests, or this one wants the header that was to differ.
+                    (None, _) | (_, None) => Found::Nothing,
+                    (Some(Some(one)), Some(Some(other))) if one == other => Found::Together,
                     // Who has no copy shares none.
-                    (Some(None), _) | (_, Some(None)) => true,
+                    _ => Found::Apart,
                 };
                 pairs.push(Pair {
                     route: index,
                     dimension: dimension.clone(),
                     differ,
-                    apart,
+                    found,
                 });
             }
         }
@@ -78,16 +89,24 @@ pub fn pairs(policy: &Policy) -> Vec<Pair> {
 pub fn warnings(policy: &Policy) -> Vec<Mistake> {
     let mut warnings: Vec<Mistake> = Vec::new();
     for pair in pairs(policy) {
-        let Some(route) = policy.routes.get(pair.route).filter(|_| !pair.apart) else {
+        let Some(route) = policy.routes.get(pair.route) else {
             continue;
         };
-        let warning = Mistake {
-            path: format!("$.routes[{}].cache.scope", pair.route),
-            message: format!(
+        let message = match pair.found {
+            Found::Apart => continue,
+            Found::Together => format!(
                 "`{0}` is left out, which {1}: callers who differ in it alone share a copy; add `{0}` unless they may",
                 pair.dimension,
                 used_by(policy, route, &pair.dimension)
             ),
+            Found::Nothing => format!(
+                "nothing was shown about callers who differ in `{}`: no two such requests take this route; look at its `match` and at the routes before it",
+                pair.differ
+            ),
+        };
+        let warning = Mistake {
+            path: format!("$.routes[{}].cache.scope", pair.route),
+            message,
         };
         if !warnings.contains(&warning) {
             warnings.push(warning);
@@ -251,8 +270,10 @@ fn key(policy: &Policy, route: &Route, caller: &Caller<'_>) -> Option<Option<sup
         headers.push((name, value.clone()));
     }
     for (name, value) in &route.matcher.headers {
-        if !headers.iter().any(|(known, _)| known == name) {
-            headers.push((name, value.clone()));
+        match headers.iter().find(|(known, _)| known == name) {
+            Some((_, own)) if own == value => {}
+            Some(_) => return None,
+            None => headers.push((name, value.clone())),
         }
     }
     let headers: Vec<_> = headers

@@ -8,7 +8,7 @@ mod run;
 
 pub use copies::{CacheKey, cache_key};
 pub use facts::CaseFacts;
-pub use isolation::{Pair, pairs, warnings};
+pub use isolation::{Found, Pair, pairs, warnings};
 pub use run::{Failure, run};
 
 use serde::{Deserialize, Serialize};

@@ -50,8 +50,8 @@ pub fn run(policy: &Policy, cases: &Cases) -> (usize, Vec<Failure>) {
         let mut copies = Copies::default();
         for (index, step) in case.steps.iter().enumerate() {
             for time in 1..=step.times {
-                let found = observed(policy, step, &mut store, &mut copies);
                 ran = ran.saturating_add(1);
+                let found = observed(policy, step, ran, &mut store, &mut copies);
                 if !step.expect.agrees(&found) {
                     failures.push(failure(case, (index.saturating_add(1), time), step, found));
                     break;
@@ -91,7 +91,13 @@ impl Copies {
 }
 
 /// What the policy says to the request of a step.
-fn observed(policy: &Policy, step: &Step, store: &mut MemoryStore, copies: &mut Copies) -> Expect {
+fn observed(
+    policy: &Policy,
+    step: &Step,
+    ran: usize,
+    store: &mut MemoryStore,
+    copies: &mut Copies,
+) -> Expect {
     let request = &step.request;
     let facts = CaseFacts {
         address: request.address.clone(),
@@ -119,7 +125,9 @@ fn observed(policy: &Policy, step: &Step, store: &mut MemoryStore, copies: &mut 
         let copy = plan
             .and_then(|plan| cache_key(&request, plan))
             .and_then(|key| copies.word(key, step.expect.copy.as_ref()));
-        let succeeded = plan.map(|plan| cache::renew(&plan.expected, 200, store, now));
+        // A moment of its own: steps at one time follow each other.
+        let moment = now.saturating_add(u64::try_from(ran).unwrap_or(0));
+        let succeeded = plan.map(|plan| cache::renew(&plan.expected, 200, store, moment));
         debug_assert_ne!(
             succeeded,
             Some(Err(StoreError::Unavailable)),

@@ -26,6 +26,9 @@ fn c4_private_and_no_store_in_any_letter_case() {
         "private=\"x\"",
         "max-age=60, NO-store",
         " , private",
+        "private; max-age=60",
+        "max-age=60, x=\"oops, private",
+        "max-age=60, x=\"a\\\"b\", private",
     ] {
         for told in [SCOPED, Instruction::new(Use::Public)] {
             assert_eq!(
@@ -166,6 +169,30 @@ fn c19_a_targeted_field_counts_in_place_of_cache_control() {
         of("max-age=60", "public"),
         Verdict::Veto(Veto::Authorization)
     );
+    // Of a wrong type, what would let a cache keep more counts for nothing, and what would let it keep less counts.
+    for wrong in [
+        "public=0, x",
+        "s-maxage=\"x\", x",
+        "must-revalidate=(a), x",
+        "max-age=1.5, public=?0, x",
+    ] {
+        assert_eq!(
+            of(wrong, "public"),
+            Verdict::Veto(Veto::Authorization),
+            "{wrong}"
+        );
+    }
+    for strict in [
+        "private=0, public",
+        "no-store=\"x\", public",
+        "public, private=(a b)",
+    ] {
+        assert_eq!(
+            of(strict, "public"),
+            Verdict::Veto(Veto::Directive),
+            "{strict}"
+        );
+    }
     // Empty or malformed, it counts for nothing.
     for ignored in ["", "max-age=60,", "max age", "No-Store"] {
         assert_eq!(

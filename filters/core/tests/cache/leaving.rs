@@ -133,12 +133,18 @@ fn c25_another_callers_seal_or_none_is_a_mismatch() {
         for status in ["200", "204", "304", "404", "500", "503"] {
             assert_eq!(answer(status, sender, &[&own]), Ok(()));
         }
-        for status in ["200", "204", "301", "404", "500"] {
+        for status in ["200", "204", "301"] {
             assert_eq!(answer(status, sender, &[]), Err(Mismatch::NoSeal));
         }
         // A confirmation has no body that could be another's.
         assert_eq!(answer("304", sender, &[]), Ok(()));
-        for (status, number) in [("502", 502), ("503", 503), ("504", 504)] {
+        for (status, number) in [
+            ("400", 400),
+            ("404", 404),
+            ("431", 431),
+            ("500", 500),
+            ("503", 503),
+        ] {
             let hidden = Err(Mismatch::NoAnswer(number));
             assert_eq!(answer(status, sender, &[]), hidden);
         }
@@ -167,6 +173,20 @@ fn c8_a_sealed_copy_is_nobodys_whose_request_was_for_none() {
             "{path}"
         );
     }
+}
+
+#[test]
+fn c8_a_copy_is_nobodys_whose_request_was_for_none() {
+    let policy = policy(
+        r#"[{"name": "r", "match": {"path": "/r"}, "cache": {"scope": "public"}}, {"name": "other"}]"#,
+    );
+    let mut asked = Asked::new(&policy);
+    let plain = lines(&[(":status", "200")]);
+    let from = |plan: &Plan, sender| outgoing(&plan.expected, sender, &plain).map(drop);
+    let (public, other) = (asked.get("/r", &[]), asked.get("/other", &AMY));
+    assert_eq!(from(&public, Sender::Cache), Ok(()));
+    assert_eq!(from(&other, Sender::Cache), Err(Mismatch::Copy));
+    assert_eq!(from(&other, Sender::Upstream), Ok(()));
 }
 
 #[test]

@@ -100,15 +100,16 @@ fn c10_a_marker_is_64_digits_whatever_it_stands_for() {
         for value in [&b""[..], b"/?%&;", &[0xff; 4000]] {
             parts.clear();
             parts.push(1, value);
-            let marker = ScopeKey::new(key).marker(&parts);
+            let marker = ScopeKey::new(key).marker("p", &parts);
             assert_eq!(marker.as_bytes().len(), 64);
             assert_eq!(Marker::read(marker.as_bytes()), Some(marker));
         }
     }
-    let of = |key: &[u8]| ScopeKey::new(key).marker(&parts);
+    let of = |key: &[u8]| ScopeKey::new(key).marker("p", &parts);
     assert_ne!(of(b"one"), of(b"other"));
     assert_ne!(of(b"one"), of(b""));
     assert_eq!(of(b"one"), of(b"one"));
+    assert_ne!(ScopeKey::new(b"one").marker("q", &parts), of(b"one"));
     for wrong in [
         &b"0"[..],
         &[b'0'; 63],
@@ -191,6 +192,15 @@ fn c17_a_path_that_may_be_read_as_another_one_is_not_plain() {
         "/a%0ab",
         "/%61",
         "/a%252fb",
+        "/..%3b/b",
+        "/a%3Bb",
+        "/..%20/b",
+        "/%c0%ae%c0%ae/b",
+        "/%u002e/b",
+        "/a%",
+        "/a%2",
+        "/.;/b",
+        "/a%7f",
     ] {
         assert!(!path::is_plain(odd.as_bytes()), "{odd}");
     }

@@ -48,6 +48,42 @@ fn c11_the_application_gets_what_the_client_sent() {
 }
 
 #[test]
+fn c11_where_envoy_wrote_the_marked_path_down_it_is_unmarked_too() {
+    let (digits, written) = (digits(), format!("/b?__tidegate={}", digits()));
+    let sent = lines(&[
+        (":path", "/a"),
+        ("x-envoy-original-path", &written),
+        ("x-tidegate-scope", &digits),
+        ("x-tidegate-cache", "scoped;path"),
+    ]);
+    let (_, edits) = request(&sent);
+    assert_eq!(
+        values(&edited(&sent, &edits), "x-envoy-original-path"),
+        ["/b"]
+    );
+}
+
+#[test]
+fn c19_nothing_else_says_how_long_a_copy_lives() {
+    let headers = lines(&[
+        (":status", "200"),
+        ("cdn-cache-control", "max-age=9"),
+        ("expires", "x"),
+        ("akamai-cache-control", "x"),
+    ]);
+    let sent = edited(&headers, &response(&told("scoped"), &headers));
+    assert_eq!(values(&sent, "cache-control"), ["max-age=9"]);
+    for name in ["expires", "akamai-cache-control", "cdn-cache-control"] {
+        assert_eq!(values(&sent, name), [""; 0], "{name}");
+        assert_eq!(
+            values(&sent, &format!("x-tidegate-kept-{name}")).len(),
+            1,
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn a_path_that_only_looks_marked_is_the_clients_own() {
     let path = format!("/a&__tidegate={}", digits());
     for word in ["scoped;header", "bypass", "off"] {
@@ -108,6 +144,13 @@ fn c26_a_confirmation_is_sealed_for_nobody_and_says_no_more_than_the_origin() {
     let stricter = lines(&[(":status", "304"), ("cache-control", "max-age=60")]);
     let sent = edited(&stricter, &response(&told("scoped;authorized"), &stricter));
     assert_eq!(values(&sent, "cache-control"), ["no-store"]);
+    // What it says goes before what was kept of the answer that it confirms.
+    let sent = edited(&stricter, &response(&told("scoped"), &stricter));
+    assert_eq!(values(&sent, "cache-control"), ["max-age=60"]);
+    assert_eq!(
+        values(&sent, "x-tidegate-kept-cache-control"),
+        ["max-age=60"]
+    );
 }
 
 #[test]

@@ -167,6 +167,8 @@ fn c18_headers_that_no_cache_has_in_its_key_are_in_ours() {
             "x-original-url",
             "x-rewrite-url",
             "x-http-method-override",
+            "forwarded",
+            "x-original-host",
         ] {
             for value in ["a", "b"] {
                 let mut headers = AMY.to_vec();
@@ -226,6 +228,62 @@ fn c20_a_change_that_succeeds_ends_the_callers_copies_of_that_path() {
             assert!(!changed(&before.2, &after.2));
         }
     }
+}
+
+#[test]
+fn c20_a_cache_that_keys_on_a_header_is_told_whose_copies_a_change_ends() {
+    let policy = policy(
+        r#"[{"name": "change", "match": {"methods": ["POST"]}},
+            {"name": "team", "match": {"path": "/team/*"}, "cache": {"scope": ["tenant"], "by": "header"}}]"#,
+    );
+    let mut asked = Asked::new(&policy);
+    let read = asked.get("/team/1", &AMY);
+    let overridden = [AMY.to_vec(), vec![("x-http-method-override", "PATCH")]].concat();
+    for headers in [&AMY[..], &overridden] {
+        let change = asked.plan("POST", b"/team/1", &lines(headers)).unwrap();
+        assert_eq!(
+            (change.marker, told(&change).as_str()),
+            (read.marker, "bypass")
+        );
+        assert!(!change.expected.sealed && !change.expected.scoped);
+    }
+    let change = asked.plan("POST", b"/other", &lines(&AMY)).unwrap();
+    assert_eq!(change.marker, None);
+}
+
+#[test]
+fn c20_a_change_on_a_route_in_shadow_is_a_change() {
+    let policy = policy(
+        r#"[{"name": "change", "match": {"methods": ["POST"]}, "mode": "shadow"},
+            {"name": "own", "match": {"path": "/own/*"}, "cache": {"scope": ["account"]}}]"#,
+    );
+    let plan = Asked::new(&policy)
+        .plan("POST", b"/own/1", &lines(&AMY))
+        .unwrap();
+    assert_eq!(told(&plan), "off");
+    assert!(plan.expected.stale.is_some());
+}
+
+#[test]
+fn a_request_with_a_body_is_for_no_copy() {
+    let policy = policy(ROUTES);
+    let mut asked = Asked::new(&policy);
+    asked.facts.has_body = true;
+    for path in ["/own/1", "/team/1", "/all/1"] {
+        assert_eq!(
+            asked.get(path, &AMY).instruction.usage,
+            Use::Bypass,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn c3_a_verified_token_counts_whether_or_not_the_policy_reads_it() {
+    let policy = policy(ROUTES);
+    let mut asked = Asked::new(&policy);
+    asked.facts.claims = Some(serde_json::json!({"email": "amy@red.test"}));
+    assert!(asked.get("/all/1", &[]).instruction.authorized);
 }
 
 #[test]

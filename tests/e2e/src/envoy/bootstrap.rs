@@ -82,17 +82,20 @@ pub(super) fn access_log(file: &str) -> Value {
     })
 }
 
-/// The origin, spoken to in the protocol that the client chose, through these upstream filters.
-pub(super) fn cluster(origin: SocketAddr, filters: &[Value]) -> Value {
+/// The origin, spoken to in the protocol that the client chose unless `h1` says otherwise, through these upstream filters.
+pub(super) fn cluster(origin: SocketAddr, h1: bool, filters: &[Value]) -> Value {
     let endpoint = json!({"endpoint": {"address": {"socket_address": {
         "address": origin.ip().to_string(), "port_value": origin.port(),
     }}}});
     let mut options = json!({
         "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-        "use_downstream_protocol_config": {
-            "http_protocol_options": {}, "http2_protocol_options": {},
-        },
     });
+    if h1 {
+        options["explicit_http_config"] = json!({"http_protocol_options": {}});
+    } else {
+        options["use_downstream_protocol_config"] =
+            json!({"http_protocol_options": {}, "http2_protocol_options": {}});
+    }
     if !filters.is_empty() {
         options["http_filters"] = json!(filters);
     }

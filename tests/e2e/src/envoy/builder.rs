@@ -49,6 +49,8 @@ pub struct Builder {
     pub(super) underscores: &'static str,
     pub(super) max_headers: u32,
     pub(super) max_headers_kb: u32,
+    pub(super) as_sent: bool,
+    pub(super) h1_to_origin: bool,
     pub(super) access_log: bool,
     pub(super) before: Vec<Value>,
     pub(super) after: Vec<Value>,
@@ -80,6 +82,8 @@ impl Default for Builder {
             // Envoy's own defaults.
             max_headers: 100,
             max_headers_kb: 60,
+            as_sent: false,
+            h1_to_origin: false,
             access_log: true,
             before: Vec::new(),
             after: Vec::new(),
@@ -228,6 +232,20 @@ impl Builder {
     pub const fn max_headers(mut self, count: u32, kilobytes: u32) -> Self {
         self.max_headers = count;
         self.max_headers_kb = kilobytes;
+        self
+    }
+
+    /// Leaves paths as clients sent them: no segments are removed or merged, and escaped slashes pass.
+    #[must_use]
+    pub const fn as_sent(mut self) -> Self {
+        self.as_sent = true;
+        self
+    }
+
+    /// Speaks HTTP/1.1 to the origin, whatever the client speaks.
+    #[must_use]
+    pub const fn h1_to_origin(mut self) -> Self {
+        self.h1_to_origin = true;
         self
     }
 

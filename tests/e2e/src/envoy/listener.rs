@@ -52,9 +52,9 @@ fn connection_manager(builder: &Builder, name: &str, gate: Option<&Value>, log: 
             "stat_prefix": name,
             "use_remote_address": true,
             "xff_num_trusted_hops": builder.trusted_hops,
-            "normalize_path": true,
-            "merge_slashes": true,
-            "path_with_escaped_slashes_action": "REJECT_REQUEST",
+            "normalize_path": !builder.as_sent,
+            "merge_slashes": !builder.as_sent,
+            "path_with_escaped_slashes_action": if builder.as_sent { "KEEP_UNCHANGED" } else { "REJECT_REQUEST" },
             "max_request_headers_kb": builder.max_headers_kb,
             "common_http_protocol_options": {
                 "headers_with_underscores_action": builder.underscores,

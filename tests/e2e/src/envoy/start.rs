@@ -97,7 +97,9 @@ impl Builder {
         let listeners = listener::listeners(self, gate.as_ref(), &log);
         let lds = self.lds.then(|| folder.join(Files::LDS));
         let upstream = upstream::filters(self, mount.as_ref());
-        let origin = self.origin.map(|at| bootstrap::cluster(at, &upstream));
+        let origin = self
+            .origin
+            .map(|at| bootstrap::cluster(at, self.h1_to_origin, &upstream));
         let config = bootstrap::bootstrap(&listeners, lds.as_deref(), origin);
         std::fs::write(folder.join("envoy.json"), format!("{config:#}"))
             .context("the configuration")?;

@@ -9,7 +9,7 @@ use super::mount::Mount;
 const ROLE: &str = "origin";
 
 impl Builder {
-    /// Mounts the module in the cluster too, with the role `origin`; policy, `vm_id` and environment are the gate's.
+    /// Mounts the module in the cluster too, with the role `origin`; policy and environment are the gate's, the VM is its own.
     ///
     /// This mount is fixed: with [`Builder::ecds`] updates reach the gate alone.
     #[must_use]
@@ -35,6 +35,8 @@ pub(super) fn filters(builder: &Builder, mount: Option<&Mount>) -> Vec<Value> {
     {
         let mount = Mount {
             root_id: ROLE.into(),
+            // Before Envoy 1.40, mounts that share a VM share its environment and the names of its metrics.
+            vm_id: format!("{}-{ROLE}", mount.vm_id),
             ..mount.clone()
         };
         filters.push(mount.fixed());
