@@ -111,7 +111,6 @@ pub fn claim<S: Store>(
                     // What is not given back now is lost to the bound until the store ends; no reason to fail.
                     let _ = clear(store, set, &freed);
                 }
-                let version = reserve(store, set, &record);
                 let place = |version| Place {
                     set,
                     key: wanted.key,
@@ -119,32 +118,46 @@ pub fn claim<S: Store>(
                     place: record.place,
                     version,
                 };
-                return match version {
-                    Ok(version) => Ok(Claimed::Ours {
-                        place: place(version),
-                        known: record.fingerprint.filter(|_| wanted.fingerprint.is_none()),
-                    }),
+                match reserve(store, set, &record) {
+                    Ok(Some(version)) => {
+                        return Ok(Claimed::Ours {
+                            place: place(version),
+                            known: record.fingerprint.filter(|_| wanted.fingerprint.is_none()),
+                        });
+                    }
+                    // It took so long that somebody else has it; what there is now, the next turn finds.
+                    Ok(None) => {}
                     Err(error) => {
                         // A claim without a place for its answer is none.
-                        settle(store, &place(Version(0)), Settled::Released)?;
-                        Err(error)
+                        let _ = settle(store, &place(Version(0)), Settled::Released);
+                        return Err(error);
                     }
-                };
+                }
             }
         }
     }
     Err(StoreError::Contended)
 }
 
-/// Makes the answer's value ours; returns the number of this writing.
-fn reserve<S: Store>(store: &mut S, set: u32, record: &Record) -> Result<Version, StoreError> {
+/// Makes the answer's value ours; returns the number of this writing, `None` if the record is not ours any more.
+fn reserve<S: Store>(
+    store: &mut S,
+    set: u32,
+    record: &Record,
+) -> Result<Option<Version>, StoreError> {
     let slot = Slot::Answer(set, record.place);
     for _ in 0..MAX_SWAPS {
         let (_, version) = store.read(slot)?;
+        // In this order: whoever claims the place after we have looked writes after we have read, and our swap is lost.
+        // Without it a worker that was held up here would write over the answer of those who came after it.
+        let (records, _) = store.read(Slot::Records(set))?;
+        if !machine::owns(&records, &record.key, record.owner)? {
+            return Ok(None);
+        }
         if store.swap(slot, version, &record.owner.0)? == Swap::Done {
             let (bytes, version) = store.read(slot)?;
             if bytes == record.owner.0 {
-                return Ok(version);
+                return Ok(Some(version));
             }
         }
     }

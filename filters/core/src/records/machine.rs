@@ -108,6 +108,21 @@ pub enum Settled {
     Released,
 }
 
+/// Whether a record is the owner's and not settled.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn owns(set: &[u8], key: &Digest, owner: Owner) -> Result<bool, Malformed> {
+    let records = set::read(set)?;
+    Ok(records.iter().any(|record| is_open(record, key, owner)))
+}
+
+/// What runs beyond its lease and was not claimed again is still its owner's: a late answer is an answer.
+fn is_open(record: &Record, key: &Digest, owner: Owner) -> bool {
+    let open = matches!(record.state, State::Running | State::Unknown);
+    open && record.key == *key && record.owner == owner
+}
+
 /// Settles a record; `None` if it is not the owner's any more.
 ///
 /// # Errors
@@ -119,11 +134,7 @@ pub fn settle(
     settled: Settled,
 ) -> Result<Option<Vec<u8>>, Malformed> {
     let mut records = set::read(set)?;
-    let own = |record: &Record| {
-        // What runs beyond its lease and was not claimed again is still its owner's: a late answer is an answer.
-        let open = matches!(record.state, State::Running | State::Unknown);
-        open && record.key == *key && record.owner == owner
-    };
+    let own = |record: &Record| is_open(record, key, owner);
     let Some(index) = records.iter().position(own) else {
         return Ok(None);
     };
