@@ -1,7 +1,12 @@
 //! Drives [`machine`] on a store that answers at once: reads, swaps, and repeats when a swap was lost.
+//!
+//! # Invariants
+//! - *Counted while it stands*: room is taken before an answer is written, and whoever takes it out of its place gives its
+//!   room back. So never is more stored than counted, and once nobody is at work the two are equal. A worker that crashes in
+//!   between, or a store that fails there, leaves too much counted.
 
 use super::machine::{self, Claim, Settled, Swept, Wanted};
-use super::record::{Digest, Owner, Record, State};
+use super::record::{Digest, Owner, Record};
 use super::set::{self, Malformed};
 use super::stored::Stored;
 use crate::key::Parts;
@@ -107,9 +112,9 @@ pub fn claim<S: Store>(
                 if store.swap(slot, version, &bytes)? == Swap::Lost {
                     continue;
                 }
-                for freed in freed {
-                    // What is not given back now is lost to the bound until the store ends; no reason to fail.
-                    let _ = clear(store, set, &freed);
+                // What stands in our own place goes when it is reserved.
+                for freed in freed.iter().filter(|freed| freed.place != record.place) {
+                    let _ = empty(store, set, freed.place, freed.owner);
                 }
                 let place = |version| Place {
                     set,
@@ -147,7 +152,7 @@ fn reserve<S: Store>(
 ) -> Result<Option<Version>, StoreError> {
     let slot = Slot::Answer(set, record.place);
     for _ in 0..MAX_SWAPS {
-        let (_, version) = store.read(slot)?;
+        let (old, version) = store.read(slot)?;
         // In this order: whoever claims the place after we have looked writes after we have read, and our swap is lost.
         // Without it a worker that was held up here would write over the answer of those who came after it.
         let (records, _) = store.read(Slot::Records(set))?;
@@ -155,6 +160,8 @@ fn reserve<S: Store>(
             return Ok(None);
         }
         if store.swap(slot, version, &record.owner.0)? == Swap::Done {
+            // What is not given back now is lost to the bound until the store ends; no reason to fail.
+            let _ = give_back(store, counted(&old));
             let (bytes, version) = store.read(slot)?;
             if bytes == record.owner.0 {
                 return Ok(Some(version));
@@ -164,19 +171,29 @@ fn reserve<S: Store>(
     Err(StoreError::Contended)
 }
 
-/// Takes the answer of a record away that is over, and gives its room back.
-fn clear<S: Store>(store: &mut S, set: u32, record: &Record) -> Result<(), StoreError> {
-    let State::Done(length) = record.state else {
-        return Ok(());
-    };
-    give_back(store, u64::from(length))?;
-    let slot = Slot::Answer(set, record.place);
+/// Takes the answer of an execution away, if it stands in this place, and gives its room back.
+fn empty<S: Store>(store: &mut S, set: u32, place: u8, owner: Owner) -> Result<(), StoreError> {
+    let slot = Slot::Answer(set, place);
     let (bytes, version) = store.read(slot)?;
-    // Whoever claimed the place meanwhile has written there; what is lost then, is lost to them.
-    if Stored::read(&bytes).is_some_and(|stored| stored.owner == record.owner) {
-        store.swap(slot, version, &[])?;
+    // If the swap is lost, whoever wrote there gives its room back.
+    if is_of(&bytes, owner) && store.swap(slot, version, &[])? == Swap::Done {
+        give_back(store, counted(&bytes))?;
     }
     Ok(())
+}
+
+/// Whether these bytes are the answer of this execution.
+fn is_of(bytes: &[u8], owner: Owner) -> bool {
+    Stored::read(bytes).is_some_and(|stored| stored.owner == owner)
+}
+
+/// How many bytes of a place count as stored: an answer's, not those of a reservation.
+fn counted(bytes: &[u8]) -> u64 {
+    if bytes.len() > Owner::LEN {
+        u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+    } else {
+        0
+    }
 }
 
 /// Settles a record without an answer; `false` if it is not ours any more.
@@ -201,26 +218,37 @@ pub fn settle<S: Store>(
     Err(StoreError::Contended)
 }
 
-/// Stores an answer, or notes that it is too large for the room that is left; `false` if the record is not ours any more.
+/// Stores an answer, or notes that it is too large for the room that is left; `false` if the record is not ours any more,
+/// or was settled already.
 ///
 /// # Errors
-/// The store's. What is not settled is lost when its lease ends.
+/// The store's; [`StoreError::Malformed`] if these bytes are not an answer of this execution. What is not settled is lost
+/// when its lease ends.
 pub fn store_answer<S: Store>(
     store: &mut S,
     room: &Room,
     place: &Place,
     answer: &[u8],
 ) -> Result<bool, StoreError> {
-    let length = u32::try_from(answer.len()).unwrap_or(u32::MAX);
-    if !take(store, room, u64::from(length))? {
+    if !is_of(answer, place.owner) {
+        return Err(StoreError::Malformed);
+    }
+    let Ok(length) = u32::try_from(answer.len()) else {
+        return settle(store, place, Settled::TooLarge);
+    };
+    if !take(store, room, counted(answer))? {
         return settle(store, place, Settled::TooLarge);
     }
-    // Written only if nobody claimed the place since we did, so an answer that comes late destroys no other.
+    // Written only if nobody claimed the place since we did, so an answer that comes late destroys no other. Where it is not
+    // known whether it was written, it stays counted.
     let slot = Slot::Answer(place.set, place.place);
-    let stored = store.swap(slot, place.version, answer)? == Swap::Done
-        && settle(store, place, Settled::Done(length))?;
+    if store.swap(slot, place.version, answer)? == Swap::Lost {
+        give_back(store, counted(answer))?;
+        return Ok(false);
+    }
+    let stored = settle(store, place, Settled::Done(length))?;
     if !stored {
-        give_back(store, u64::from(length))?;
+        empty(store, place.set, place.place, place.owner)?;
     }
     Ok(stored)
 }
@@ -236,8 +264,7 @@ pub fn answer<S: Store>(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let set = set_of(store, room, &record.key);
     let (bytes, _) = store.read(Slot::Answer(set, record.place))?;
-    let own = Stored::read(&bytes).is_some_and(|stored| stored.owner == record.owner);
-    Ok(own.then_some(bytes))
+    Ok(is_of(&bytes, record.owner).then_some(bytes))
 }
 
 /// Takes what is over out of a set.
@@ -253,7 +280,7 @@ pub fn sweep<S: Store>(store: &mut S, set: u32, now: u64) -> Result<(), StoreErr
     // Whoever wrote meanwhile swept too.
     if store.swap(slot, version, &bytes)? == Swap::Done {
         for freed in freed {
-            clear(store, set, &freed)?;
+            empty(store, set, freed.place, freed.owner)?;
         }
     }
     Ok(())
