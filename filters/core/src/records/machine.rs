@@ -27,7 +27,7 @@ pub struct Wanted {
     pub lease: u64,
     /// How long its answer is kept, in nanoseconds.
     pub ttl: u64,
-    /// Whether a record whose outcome is unknown may be claimed again.
+    /// Whether a record whose outcome is unknown may be claimed again once its lease has ended.
     pub retries: bool,
     /// How many records a set holds: 1 to [`set::WAYS`].
     pub ways: u8,
@@ -62,7 +62,9 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
     let mut fingerprint = wanted.fingerprint;
     if let Some(index) = records.iter().position(|record| record.key == wanted.key) {
         let record = records.swap_remove(index);
+        // Also where the owner said that it does not know: the origin may be at work until the lease ends.
         let again = wanted.retries
+            && record.lease_ends <= now
             && record.state_at(now) == State::Unknown
             && !record.is_other(wanted.fingerprint.as_ref());
         if !again {
@@ -73,7 +75,9 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         freed.push(record);
     }
     let taken = |place: &u8| records.iter().any(|record| record.place == *place);
-    let Some(place) = (0..wanted.ways).find(|place| !taken(place)) else {
+    // A set with more than that could not be read again.
+    let ways = wanted.ways.min(set::WAYS);
+    let Some(place) = (0..ways).find(|place| !taken(place)) else {
         return Ok(Claim::Full);
     };
     let record = Record {
