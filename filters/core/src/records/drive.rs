@@ -93,17 +93,19 @@ pub fn claim<S: Store>(
 ) -> Result<Claimed, StoreError> {
     let set = set_of(store, room, &wanted.key);
     let slot = Slot::Records(set);
-    if used(store)? >= room.bytes {
-        // There may be a record to answer by all the same.
-        let (bytes, _) = store.read(slot)?;
-        let found = machine::find(&bytes, &wanted.key, now)?;
-        return Ok(found.map_or(Claimed::Full, Claimed::Taken));
+    let mut no_room = used(store)? >= room.bytes;
+    if no_room {
+        // What is over in this set may be what fills it.
+        sweep(store, set, now)?;
+        no_room = used(store)? >= room.bytes;
     }
     for _ in 0..MAX_SWAPS {
         let (bytes, version) = store.read(slot)?;
         match machine::claim(&bytes, wanted, now)? {
             Claim::Taken(record) => return Ok(Claimed::Taken(record)),
             Claim::Full => return Ok(Claimed::Full),
+            // Looked for all the same: there may be a record to answer by.
+            Claim::Claimed { .. } if no_room => return Ok(Claimed::Full),
             Claim::Claimed {
                 record,
                 set: bytes,
@@ -273,17 +275,19 @@ pub fn answer<S: Store>(
 /// The store's.
 pub fn sweep<S: Store>(store: &mut S, set: u32, now: u64) -> Result<(), StoreError> {
     let slot = Slot::Records(set);
-    let (bytes, version) = store.read(slot)?;
-    let Some(Swept { set: bytes, freed }) = machine::sweep(&bytes, now)? else {
-        return Ok(());
-    };
-    // Whoever wrote meanwhile swept too.
-    if store.swap(slot, version, &bytes)? == Swap::Done {
-        for freed in freed {
-            empty(store, set, freed.place, freed.owner)?;
+    for _ in 0..MAX_SWAPS {
+        let (bytes, version) = store.read(slot)?;
+        let Some(Swept { set: bytes, freed }) = machine::sweep(&bytes, now)? else {
+            return Ok(());
+        };
+        if store.swap(slot, version, &bytes)? == Swap::Done {
+            for freed in freed {
+                empty(store, set, freed.place, freed.owner)?;
+            }
+            return Ok(());
         }
     }
-    Ok(())
+    Err(StoreError::Contended)
 }
 
 /// How many bytes of answers are stored.
