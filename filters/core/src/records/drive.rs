@@ -34,12 +34,15 @@ pub struct Place {
     pub place: u8,
     /// Which writing of the answer's value was ours: whoever claims the place after us writes another.
     version: Version,
+    /// The record that was claimed again: it stands again if the claim is given back.
+    earlier: Option<Record>,
 }
 
 /// What came of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// It is ours. `known` is what the request must be, where it was claimed before.
+    /// It is ours. `known` is what the request must be, where it was claimed before; if it is another, the claim is to be
+    /// given back ([`Settled::Released`]).
     Ours {
         /// Where.
         place: Place,
@@ -110,6 +113,7 @@ pub fn claim<S: Store>(
                 record,
                 set: bytes,
                 freed,
+                earlier,
             } => {
                 if store.swap(slot, version, &bytes)? == Swap::Lost {
                     continue;
@@ -124,6 +128,7 @@ pub fn claim<S: Store>(
                     owner: wanted.owner,
                     place: record.place,
                     version,
+                    earlier,
                 };
                 match reserve(store, set, &record) {
                     Ok(Some(version)) => {
@@ -198,7 +203,8 @@ fn counted(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Settles a record without an answer; `false` if it is not ours any more.
+/// Settles a record without an answer; `false` if it is not ours any more, or another request's than
+/// [`Settled::Known`] says: the execution must not go on then.
 ///
 /// # Errors
 /// The store's. What is not settled is lost when its lease ends.
@@ -210,7 +216,13 @@ pub fn settle<S: Store>(
     let slot = Slot::Records(place.set);
     for _ in 0..MAX_SWAPS {
         let (bytes, version) = store.read(slot)?;
-        let Some(bytes) = machine::settle(&bytes, &place.key, place.owner, settled)? else {
+        let settled = match (settled, &place.earlier) {
+            (Settled::Released, Some(earlier)) => {
+                machine::put_back(&bytes, &place.key, place.owner, earlier)
+            }
+            _ => machine::settle(&bytes, &place.key, place.owner, settled),
+        };
+        let Some(bytes) = settled? else {
             return Ok(false);
         };
         if store.swap(slot, version, &bytes)? == Swap::Done {

@@ -44,6 +44,8 @@ pub enum Claim {
         set: Vec<u8>,
         /// Records that were over, or are claimed again: their answers go.
         freed: Vec<Record>,
+        /// The record that is claimed again: what came of its execution is not known.
+        earlier: Option<Record>,
     },
     /// There is a record already.
     Taken(Record),
@@ -60,6 +62,7 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         .into_iter()
         .partition(|record| record.is_over(now));
     let mut fingerprint = wanted.fingerprint;
+    let mut earlier = None;
     if let Some(index) = records.iter().position(|record| record.key == wanted.key) {
         let record = records.swap_remove(index);
         // Also where the owner said that it does not know: the origin may be at work until the lease ends.
@@ -73,6 +76,7 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         // The body that comes now must be the one that came then.
         fingerprint = fingerprint.or(record.fingerprint);
         freed.push(record);
+        earlier = Some(record);
     }
     let taken = |place: &u8| records.iter().any(|record| record.place == *place);
     // A set with more than that could not be read again.
@@ -94,13 +98,14 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         record,
         set: set::write(&records),
         freed,
+        earlier,
     })
 }
 
 /// What an execution has to say about its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// Its request's body has been read: this is what it was.
+    /// Its request's body has been read: this is what it was. Not settled if the record knows of another.
     Known(Digest),
     /// It was answered, and the answer is stored: so many bytes.
     Done(u32),
@@ -146,6 +151,7 @@ pub fn settle(
         return Ok(None);
     };
     match settled {
+        Settled::Known(fingerprint) if record.is_other(Some(&fingerprint)) => return Ok(None),
         Settled::Known(fingerprint) => record.fingerprint = Some(fingerprint),
         Settled::Done(length) => record.state = State::Done(length),
         Settled::TooLarge => record.state = State::TooLarge,
@@ -154,6 +160,32 @@ pub fn settle(
             records.swap_remove(index);
         }
     }
+    Ok(Some(set::write(&records)))
+}
+
+/// Gives back a record that was claimed again and whose execution never reached the origin: the key is not free, because
+/// what came of the execution before is still not known. `None` if it is not the owner's any more.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn put_back(
+    set: &[u8],
+    key: &Digest,
+    owner: Owner,
+    earlier: &Record,
+) -> Result<Option<Vec<u8>>, Malformed> {
+    let mut records = set::read(set)?;
+    let mut own = records.iter_mut();
+    let Some(record) = own.find(|record| is_open(record, key, owner)) else {
+        return Ok(None);
+    };
+    // Not the place, which is another's by now, and so not the owner, whose answer would be looked for there.
+    *record = Record {
+        state: State::Unknown,
+        place: record.place,
+        owner,
+        ..*earlier
+    };
     Ok(Some(set::write(&records)))
 }
 
