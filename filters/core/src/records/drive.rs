@@ -87,7 +87,8 @@ pub fn find<S: Store>(
 /// Claims a key.
 ///
 /// # Errors
-/// The store's; [`StoreError::Contended`] after [`MAX_SWAPS`] lost swaps. Nothing is claimed then.
+/// The store's; [`StoreError::Contended`] after [`MAX_SWAPS`] lost swaps, or if the record ended before the claim was
+/// complete. Nothing is to be executed then.
 pub fn claim<S: Store>(
     store: &mut S,
     room: &Room,
@@ -137,8 +138,12 @@ pub fn claim<S: Store>(
                             known: record.fingerprint.filter(|_| wanted.fingerprint.is_none()),
                         });
                     }
-                    // It took so long that somebody else has it; what there is now, the next turn finds.
-                    Ok(None) => {}
+                    // It took so long that the record ended or is somebody else's by now. Not claimed once more: a token is
+                    // for one claim, or what is left of the first would be taken for the second's.
+                    Ok(None) => {
+                        let found = find(store, room, &wanted.key, now)?;
+                        return found.map(Claimed::Taken).ok_or(StoreError::Contended);
+                    }
                     Err(error) => {
                         // A claim without a place for its answer is none.
                         let _ = settle(store, &place(Version(0)), Settled::Released);
@@ -319,6 +324,9 @@ fn take<S: Store>(store: &mut S, room: &Room, length: u64) -> Result<bool, Store
 }
 
 fn give_back<S: Store>(store: &mut S, length: u64) -> Result<bool, StoreError> {
+    if length == 0 {
+        return Ok(true);
+    }
     change(store, |used| Some(used.saturating_sub(length)))
 }
 
