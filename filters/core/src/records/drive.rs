@@ -1,7 +1,12 @@
 //! Drives [`machine`] on a store that answers at once: reads, swaps, and repeats when a swap was lost.
+//!
+//! # Invariants
+//! - *Counted while it stands*: room is taken before an answer is written, and whoever takes it out of its place gives its
+//!   room back. So never is more stored than counted, and once nobody is at work the two are equal. A worker that crashes in
+//!   between, or a store that fails there, leaves too much counted.
 
 use super::machine::{self, Claim, Settled, Swept, Wanted};
-use super::record::{Digest, Owner, Record, State};
+use super::record::{Digest, Owner, Record};
 use super::set::{self, Malformed};
 use super::stored::Stored;
 use crate::key::Parts;
@@ -29,12 +34,15 @@ pub struct Place {
     pub place: u8,
     /// Which writing of the answer's value was ours: whoever claims the place after us writes another.
     version: Version,
+    /// The record that was claimed again: it stands again if the claim is given back.
+    earlier: Option<Record>,
 }
 
 /// What came of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// It is ours. `known` is what the request must be, where it was claimed before.
+    /// It is ours. `known` is what the request must be, where it was claimed before; if it is another, the claim is to be
+    /// given back ([`Settled::Released`]).
     Ours {
         /// Where.
         place: Place,
@@ -79,7 +87,8 @@ pub fn find<S: Store>(
 /// Claims a key.
 ///
 /// # Errors
-/// The store's; [`StoreError::Contended`] after [`MAX_SWAPS`] lost swaps. Nothing is claimed then.
+/// The store's; [`StoreError::Contended`] after [`MAX_SWAPS`] lost swaps, or if the record ended before the claim was
+/// complete. Nothing is to be executed then.
 pub fn claim<S: Store>(
     store: &mut S,
     room: &Room,
@@ -88,85 +97,119 @@ pub fn claim<S: Store>(
 ) -> Result<Claimed, StoreError> {
     let set = set_of(store, room, &wanted.key);
     let slot = Slot::Records(set);
-    if used(store)? >= room.bytes {
-        // There may be a record to answer by all the same.
-        let (bytes, _) = store.read(slot)?;
-        let found = machine::find(&bytes, &wanted.key, now)?;
-        return Ok(found.map_or(Claimed::Full, Claimed::Taken));
+    let mut no_room = used(store)? >= room.bytes;
+    if no_room {
+        // What is over in this set may be what fills it.
+        sweep(store, set, now)?;
+        no_room = used(store)? >= room.bytes;
     }
     for _ in 0..MAX_SWAPS {
         let (bytes, version) = store.read(slot)?;
         match machine::claim(&bytes, wanted, now)? {
             Claim::Taken(record) => return Ok(Claimed::Taken(record)),
             Claim::Full => return Ok(Claimed::Full),
+            // Looked for all the same: there may be a record to answer by.
+            Claim::Claimed { .. } if no_room => return Ok(Claimed::Full),
             Claim::Claimed {
                 record,
                 set: bytes,
                 freed,
+                earlier,
             } => {
                 if store.swap(slot, version, &bytes)? == Swap::Lost {
                     continue;
                 }
-                for freed in freed {
-                    // What is not given back now is lost to the bound until the store ends; no reason to fail.
-                    let _ = clear(store, set, &freed);
+                // What stands in our own place goes when it is reserved.
+                for freed in freed.iter().filter(|freed| freed.place != record.place) {
+                    let _ = empty(store, set, freed.place, freed.owner);
                 }
-                let version = reserve(store, set, &record);
                 let place = |version| Place {
                     set,
                     key: wanted.key,
                     owner: wanted.owner,
                     place: record.place,
                     version,
+                    earlier,
                 };
-                return match version {
-                    Ok(version) => Ok(Claimed::Ours {
-                        place: place(version),
-                        known: record.fingerprint.filter(|_| wanted.fingerprint.is_none()),
-                    }),
+                match reserve(store, set, &record) {
+                    Ok(Some(version)) => {
+                        return Ok(Claimed::Ours {
+                            place: place(version),
+                            known: record.fingerprint.filter(|_| wanted.fingerprint.is_none()),
+                        });
+                    }
+                    // It took so long that the record ended or is somebody else's by now. Not claimed once more: a token is
+                    // for one claim, or what is left of the first would be taken for the second's.
+                    Ok(None) => {
+                        let found = find(store, room, &wanted.key, now)?;
+                        return found.map(Claimed::Taken).ok_or(StoreError::Contended);
+                    }
                     Err(error) => {
                         // A claim without a place for its answer is none.
-                        settle(store, &place(Version(0)), Settled::Released)?;
-                        Err(error)
+                        let _ = settle(store, &place(Version(0)), Settled::Released);
+                        return Err(error);
                     }
-                };
+                }
             }
         }
     }
     Err(StoreError::Contended)
 }
 
-/// Makes the answer's value ours; returns the number of this writing.
-fn reserve<S: Store>(store: &mut S, set: u32, record: &Record) -> Result<Version, StoreError> {
+/// Makes the answer's value ours; returns the number of this writing, `None` if the record is not ours any more.
+fn reserve<S: Store>(
+    store: &mut S,
+    set: u32,
+    record: &Record,
+) -> Result<Option<Version>, StoreError> {
     let slot = Slot::Answer(set, record.place);
     for _ in 0..MAX_SWAPS {
-        let (_, version) = store.read(slot)?;
+        let (old, version) = store.read(slot)?;
+        // In this order: whoever claims the place after we have looked writes after we have read, and our swap is lost.
+        // Without it a worker that was held up here would write over the answer of those who came after it.
+        let (records, _) = store.read(Slot::Records(set))?;
+        if !machine::owns(&records, &record.key, record.owner)? {
+            return Ok(None);
+        }
         if store.swap(slot, version, &record.owner.0)? == Swap::Done {
+            // What is not given back now is lost to the bound until the store ends; no reason to fail.
+            let _ = give_back(store, counted(&old));
             let (bytes, version) = store.read(slot)?;
             if bytes == record.owner.0 {
-                return Ok(version);
+                return Ok(Some(version));
             }
         }
     }
     Err(StoreError::Contended)
 }
 
-/// Takes the answer of a record away that is over, and gives its room back.
-fn clear<S: Store>(store: &mut S, set: u32, record: &Record) -> Result<(), StoreError> {
-    let State::Done(length) = record.state else {
-        return Ok(());
-    };
-    give_back(store, u64::from(length))?;
-    let slot = Slot::Answer(set, record.place);
+/// Takes the answer of an execution away, if it stands in this place, and gives its room back.
+fn empty<S: Store>(store: &mut S, set: u32, place: u8, owner: Owner) -> Result<(), StoreError> {
+    let slot = Slot::Answer(set, place);
     let (bytes, version) = store.read(slot)?;
-    // Whoever claimed the place meanwhile has written there; what is lost then, is lost to them.
-    if Stored::read(&bytes).is_some_and(|stored| stored.owner == record.owner) {
-        store.swap(slot, version, &[])?;
+    // If the swap is lost, whoever wrote there gives its room back.
+    if is_of(&bytes, owner) && store.swap(slot, version, &[])? == Swap::Done {
+        give_back(store, counted(&bytes))?;
     }
     Ok(())
 }
 
-/// Settles a record without an answer; `false` if it is not ours any more.
+/// Whether these bytes are the answer of this execution.
+fn is_of(bytes: &[u8], owner: Owner) -> bool {
+    Stored::read(bytes).is_some_and(|stored| stored.owner == owner)
+}
+
+/// How many bytes of a place count as stored: an answer's, not those of a reservation.
+fn counted(bytes: &[u8]) -> u64 {
+    if bytes.len() > Owner::LEN {
+        u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+    } else {
+        0
+    }
+}
+
+/// Settles a record without an answer; `false` if it is not ours any more, or another request's than
+/// [`Settled::Known`] says: the execution must not go on then.
 ///
 /// # Errors
 /// The store's. What is not settled is lost when its lease ends.
@@ -178,7 +221,13 @@ pub fn settle<S: Store>(
     let slot = Slot::Records(place.set);
     for _ in 0..MAX_SWAPS {
         let (bytes, version) = store.read(slot)?;
-        let Some(bytes) = machine::settle(&bytes, &place.key, place.owner, settled)? else {
+        let settled = match (settled, &place.earlier) {
+            (Settled::Released, Some(earlier)) => {
+                machine::put_back(&bytes, &place.key, place.owner, earlier)
+            }
+            _ => machine::settle(&bytes, &place.key, place.owner, settled),
+        };
+        let Some(bytes) = settled? else {
             return Ok(false);
         };
         if store.swap(slot, version, &bytes)? == Swap::Done {
@@ -188,26 +237,37 @@ pub fn settle<S: Store>(
     Err(StoreError::Contended)
 }
 
-/// Stores an answer, or notes that it is too large for the room that is left; `false` if the record is not ours any more.
+/// Stores an answer, or notes that it is too large for the room that is left; `false` if the record is not ours any more,
+/// or was settled already.
 ///
 /// # Errors
-/// The store's. What is not settled is lost when its lease ends.
+/// The store's; [`StoreError::Malformed`] if these bytes are not an answer of this execution. What is not settled is lost
+/// when its lease ends.
 pub fn store_answer<S: Store>(
     store: &mut S,
     room: &Room,
     place: &Place,
     answer: &[u8],
 ) -> Result<bool, StoreError> {
-    let length = u32::try_from(answer.len()).unwrap_or(u32::MAX);
-    if !take(store, room, u64::from(length))? {
+    if !is_of(answer, place.owner) {
+        return Err(StoreError::Malformed);
+    }
+    let Ok(length) = u32::try_from(answer.len()) else {
+        return settle(store, place, Settled::TooLarge);
+    };
+    if !take(store, room, counted(answer))? {
         return settle(store, place, Settled::TooLarge);
     }
-    // Written only if nobody claimed the place since we did, so an answer that comes late destroys no other.
+    // Written only if nobody claimed the place since we did, so an answer that comes late destroys no other. Where it is not
+    // known whether it was written, it stays counted.
     let slot = Slot::Answer(place.set, place.place);
-    let stored = store.swap(slot, place.version, answer)? == Swap::Done
-        && settle(store, place, Settled::Done(length))?;
+    if store.swap(slot, place.version, answer)? == Swap::Lost {
+        give_back(store, counted(answer))?;
+        return Ok(false);
+    }
+    let stored = settle(store, place, Settled::Done(length))?;
     if !stored {
-        give_back(store, u64::from(length))?;
+        empty(store, place.set, place.place, place.owner)?;
     }
     Ok(stored)
 }
@@ -223,8 +283,7 @@ pub fn answer<S: Store>(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let set = set_of(store, room, &record.key);
     let (bytes, _) = store.read(Slot::Answer(set, record.place))?;
-    let own = Stored::read(&bytes).is_some_and(|stored| stored.owner == record.owner);
-    Ok(own.then_some(bytes))
+    Ok(is_of(&bytes, record.owner).then_some(bytes))
 }
 
 /// Takes what is over out of a set.
@@ -233,17 +292,19 @@ pub fn answer<S: Store>(
 /// The store's.
 pub fn sweep<S: Store>(store: &mut S, set: u32, now: u64) -> Result<(), StoreError> {
     let slot = Slot::Records(set);
-    let (bytes, version) = store.read(slot)?;
-    let Some(Swept { set: bytes, freed }) = machine::sweep(&bytes, now)? else {
-        return Ok(());
-    };
-    // Whoever wrote meanwhile swept too.
-    if store.swap(slot, version, &bytes)? == Swap::Done {
-        for freed in freed {
-            clear(store, set, &freed)?;
+    for _ in 0..MAX_SWAPS {
+        let (bytes, version) = store.read(slot)?;
+        let Some(Swept { set: bytes, freed }) = machine::sweep(&bytes, now)? else {
+            return Ok(());
+        };
+        if store.swap(slot, version, &bytes)? == Swap::Done {
+            for freed in freed {
+                empty(store, set, freed.place, freed.owner)?;
+            }
+            return Ok(());
         }
     }
-    Ok(())
+    Err(StoreError::Contended)
 }
 
 /// How many bytes of answers are stored.
@@ -263,6 +324,9 @@ fn take<S: Store>(store: &mut S, room: &Room, length: u64) -> Result<bool, Store
 }
 
 fn give_back<S: Store>(store: &mut S, length: u64) -> Result<bool, StoreError> {
+    if length == 0 {
+        return Ok(true);
+    }
     change(store, |used| Some(used.saturating_sub(length)))
 }
 

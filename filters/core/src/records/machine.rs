@@ -27,7 +27,7 @@ pub struct Wanted {
     pub lease: u64,
     /// How long its answer is kept, in nanoseconds.
     pub ttl: u64,
-    /// Whether a record whose outcome is unknown may be claimed again.
+    /// Whether a record whose outcome is unknown may be claimed again once its lease has ended.
     pub retries: bool,
     /// How many records a set holds: 1 to [`set::WAYS`].
     pub ways: u8,
@@ -44,6 +44,8 @@ pub enum Claim {
         set: Vec<u8>,
         /// Records that were over, or are claimed again: their answers go.
         freed: Vec<Record>,
+        /// The record that is claimed again: what came of its execution is not known.
+        earlier: Option<Record>,
     },
     /// There is a record already.
     Taken(Record),
@@ -60,9 +62,12 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         .into_iter()
         .partition(|record| record.is_over(now));
     let mut fingerprint = wanted.fingerprint;
+    let mut earlier = None;
     if let Some(index) = records.iter().position(|record| record.key == wanted.key) {
         let record = records.swap_remove(index);
+        // Also where the owner said that it does not know: the origin may be at work until the lease ends.
         let again = wanted.retries
+            && record.lease_ends <= now
             && record.state_at(now) == State::Unknown
             && !record.is_other(wanted.fingerprint.as_ref());
         if !again {
@@ -71,9 +76,12 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         // The body that comes now must be the one that came then.
         fingerprint = fingerprint.or(record.fingerprint);
         freed.push(record);
+        earlier = Some(record);
     }
     let taken = |place: &u8| records.iter().any(|record| record.place == *place);
-    let Some(place) = (0..wanted.ways).find(|place| !taken(place)) else {
+    // A set with more than that could not be read again.
+    let ways = wanted.ways.min(set::WAYS);
+    let Some(place) = (0..ways).find(|place| !taken(place)) else {
         return Ok(Claim::Full);
     };
     let record = Record {
@@ -90,13 +98,14 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         record,
         set: set::write(&records),
         freed,
+        earlier,
     })
 }
 
 /// What an execution has to say about its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// Its request's body has been read: this is what it was.
+    /// Its request's body has been read: this is what it was. Not settled if the record knows of another.
     Known(Digest),
     /// It was answered, and the answer is stored: so many bytes.
     Done(u32),
@@ -106,6 +115,21 @@ pub enum Settled {
     Unknown,
     /// It never reached the origin, or the origin did not take it: the key is free.
     Released,
+}
+
+/// Whether a record is the owner's and not settled.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn owns(set: &[u8], key: &Digest, owner: Owner) -> Result<bool, Malformed> {
+    let records = set::read(set)?;
+    Ok(records.iter().any(|record| is_open(record, key, owner)))
+}
+
+/// What runs beyond its lease and was not claimed again is still its owner's: a late answer is an answer.
+fn is_open(record: &Record, key: &Digest, owner: Owner) -> bool {
+    let open = matches!(record.state, State::Running | State::Unknown);
+    open && record.key == *key && record.owner == owner
 }
 
 /// Settles a record; `None` if it is not the owner's any more.
@@ -119,11 +143,7 @@ pub fn settle(
     settled: Settled,
 ) -> Result<Option<Vec<u8>>, Malformed> {
     let mut records = set::read(set)?;
-    let own = |record: &Record| {
-        // What runs beyond its lease and was not claimed again is still its owner's: a late answer is an answer.
-        let open = matches!(record.state, State::Running | State::Unknown);
-        open && record.key == *key && record.owner == owner
-    };
+    let own = |record: &Record| is_open(record, key, owner);
     let Some(index) = records.iter().position(own) else {
         return Ok(None);
     };
@@ -131,6 +151,7 @@ pub fn settle(
         return Ok(None);
     };
     match settled {
+        Settled::Known(fingerprint) if record.is_other(Some(&fingerprint)) => return Ok(None),
         Settled::Known(fingerprint) => record.fingerprint = Some(fingerprint),
         Settled::Done(length) => record.state = State::Done(length),
         Settled::TooLarge => record.state = State::TooLarge,
@@ -139,6 +160,32 @@ pub fn settle(
             records.swap_remove(index);
         }
     }
+    Ok(Some(set::write(&records)))
+}
+
+/// Gives back a record that was claimed again and whose execution never reached the origin: the key is not free, because
+/// what came of the execution before is still not known. `None` if it is not the owner's any more.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn put_back(
+    set: &[u8],
+    key: &Digest,
+    owner: Owner,
+    earlier: &Record,
+) -> Result<Option<Vec<u8>>, Malformed> {
+    let mut records = set::read(set)?;
+    let mut own = records.iter_mut();
+    let Some(record) = own.find(|record| is_open(record, key, owner)) else {
+        return Ok(None);
+    };
+    // Not the place, which is another's by now, and so not the owner, whose answer would be looked for there.
+    *record = Record {
+        state: State::Unknown,
+        place: record.place,
+        owner,
+        ..*earlier
+    };
     Ok(Some(set::write(&records)))
 }
 
