@@ -18,6 +18,7 @@ use tidegate_core::policy::{
     SignedAddressRule, Source, SourceKind, StoreErrorRule,
 };
 use tidegate_core::quota::{NANOS_PER_SEC, Period, Quota, Rate};
+use tidegate_core::records::Room;
 
 fn check(text: &str) -> Policy {
     match Policy::check(text.as_bytes()) {
@@ -102,6 +103,11 @@ fn what_is_left_out_has_its_default() {
             headers: RateLimitHeaders::Always,
             legacy_headers: false,
             store_error: StoreErrorRule::Reject,
+            store_full: StoreErrorRule::Reject,
+            room: Room {
+                records: 4096,
+                bytes: 64 << 20,
+            },
         }
     );
 }

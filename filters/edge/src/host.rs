@@ -127,6 +127,7 @@ unsafe extern "C" {
         headers_len: usize,
         grpc_status: i32,
     ) -> u32;
+    fn proxy_set_tick_period_milliseconds(millis: u32) -> u32;
     fn proxy_define_metric(kind: u32, name: *const u8, len: usize, id: *mut u32) -> u32;
     fn proxy_increment_metric(id: u32, by: i64) -> u32;
     fn proxy_record_metric(id: u32, value: u64) -> u32;
@@ -316,6 +317,12 @@ pub(crate) fn send_response(
             grpc_status,
         )
     })
+}
+
+/// Has the root context called every so many milliseconds.
+pub(crate) fn set_tick(millis: u32) -> Result<(), Failed> {
+    // SAFETY: numbers only.
+    done(unsafe { proxy_set_tick_period_milliseconds(millis) })
 }
 
 /// Names a metric. Names are never freed: only such as the policy names.

@@ -7,7 +7,7 @@ use tidegate_core::idempotency::{Capture, Outcome, Pending, Running};
 use tidegate_core::policy::Idempotency;
 use tidegate_core::records::{Place, Settled, drive};
 
-use crate::gate::Gate;
+use crate::gate::{Gate, now};
 use crate::host::{self, Map};
 use crate::pairs::{self, Pair};
 
@@ -136,6 +136,15 @@ impl Gate {
     pub(crate) fn settle(&self, place: &Place, settled: Settled) {
         let (store, _) = &mut *self.state.borrow_mut();
         if drive::settle(store, place, settled).is_err() {
+            self.metrics.count_store_error();
+        }
+    }
+
+    /// Takes the next records out that are over. All workers together look at each set once a minute.
+    pub(crate) fn sweep(&self) {
+        let Ok(now) = now() else { return };
+        let (store, _) = &mut *self.state.borrow_mut();
+        if drive::sweep_some(store, &self.policy.room, now).is_err() {
             self.metrics.count_store_error();
         }
     }

@@ -11,6 +11,9 @@ use crate::host::{self, Level};
 use crate::origin::{self, Origin};
 use crate::pairs;
 
+/// How often records are looked through that may be over, in milliseconds.
+const SWEEP_MILLIS: u32 = 1000;
+
 /// A mount of the module.
 pub(crate) struct Root {
     role: Option<Role>,
@@ -62,6 +65,11 @@ impl Root {
             Level::Info,
             &format!("tidegate: {} is in force", gate.shown()),
         );
+        if gate.policy.records() && host::set_tick(SWEEP_MILLIS).is_err() {
+            return Err(vec![
+                "the host keeps no time for this mount, so records would never end".to_owned(),
+            ]);
+        }
         Ok(Role::Gate(Rc::new(gate)))
     }
 }
@@ -81,6 +89,12 @@ impl RootContext for Root {
                 }
                 false
             }
+        }
+    }
+
+    fn on_tick(&mut self) {
+        if let Some(Role::Gate(gate)) = &self.role {
+            gate.sweep();
         }
     }
 

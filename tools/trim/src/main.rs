@@ -17,7 +17,7 @@ const ABI: [&str; 4] = [
 ];
 
 /// The callbacks that a role has work in.
-const CALLBACKS: [&str; 11] = [
+const CALLBACKS: [&str; 12] = [
     "proxy_on_context_create",
     "proxy_on_vm_start",
     "proxy_on_configure",
@@ -28,6 +28,7 @@ const CALLBACKS: [&str; 11] = [
     "proxy_on_response_body",
     "proxy_on_response_trailers",
     "proxy_on_log",
+    "proxy_on_tick",
     "proxy_on_delete",
 ];
 

@@ -341,7 +341,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             .is_some_and(|(known, own)| !known.is(&own));
         let settled = match fingerprint {
             // The one that came first is still the one that counts, and its outcome is still unknown.
-            _ if other => Some(Settled::Unknown),
+            _ if other => Some(Settled::Released),
             Some(fingerprint) if known.is_none() => Some(Settled::Known(fingerprint)),
             _ => None,
         };

@@ -245,6 +245,11 @@ pub struct Route {
 }
 
 impl Policy {
+    /// Whether the policy keeps records of what was done.
+    pub fn records(&self) -> bool {
+        self.routes.iter().any(|route| route.idempotency.is_some())
+    }
+
     /// Whether the policy speaks of cached copies. Where it does, routes that it says nothing about are not stored.
     pub fn caches(&self) -> bool {
         self.routes.iter().any(|route| route.cache.is_some())

@@ -10,6 +10,7 @@ use super::record::{Digest, Owner, Record};
 use super::set::{self, Malformed};
 use super::stored::Stored;
 use crate::key::Parts;
+use crate::quota::NANOS_PER_SEC;
 use crate::store::{MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
 
 /// How much room there is.
@@ -305,6 +306,46 @@ pub fn sweep<S: Store>(store: &mut S, set: u32, now: u64) -> Result<(), StoreErr
         }
     }
     Err(StoreError::Contended)
+}
+
+/// How many sets are swept at once, at most.
+const MOST_SWEPT: u64 = 1024;
+
+/// How often a set is swept, in nanoseconds.
+const SWEPT_EVERY: u64 = 60 * NANOS_PER_SEC;
+
+/// Sweeps the sets whose turn it is since somebody did last: each once a minute, whoever calls and how often.
+///
+/// # Errors
+/// The store's.
+pub fn sweep_some<S: Store>(store: &mut S, room: &Room, now: u64) -> Result<(), StoreError> {
+    let (sets, _) = set::shape(room.records);
+    let (bytes, version) = store.read(Slot::Sweep)?;
+    let (last, next) = bytes.split_at_checked(8).unwrap_or_default();
+    let (last, next) = (number(last), number(next));
+    let all = u128::from(now.saturating_sub(last)).saturating_mul(u128::from(sets));
+    let due = all.checked_div(u128::from(SWEPT_EVERY)).unwrap_or(0);
+    let due = u64::try_from(due)
+        .unwrap_or(u64::MAX)
+        .min(u64::from(sets))
+        .min(MOST_SWEPT);
+    if due == 0 {
+        return Ok(());
+    }
+    let end = next.saturating_add(due);
+    let turn = [
+        now.to_le_bytes(),
+        end.checked_rem(u64::from(sets)).unwrap_or(0).to_le_bytes(),
+    ];
+    // Who loses the turn leaves it to whoever took it.
+    if store.swap(Slot::Sweep, version, &turn.concat())? == Swap::Lost {
+        return Ok(());
+    }
+    for set in next..end {
+        let set = set.checked_rem(u64::from(sets)).unwrap_or(0);
+        sweep(store, u32::try_from(set).unwrap_or(0), now)?;
+    }
+    Ok(())
 }
 
 /// How many bytes of answers are stored.
