@@ -52,6 +52,8 @@ pub enum Denial {
     IdempotencyKeyReused,
     /// The body is larger than may be read.
     BodyTooLarge,
+    /// The call cannot be made in the client's place: a header holds bytes that are not UTF-8.
+    NotDetachable,
     /// The response is not its caller's: its seal is another's or missing, or it names another owner.
     ResponseOwnerMismatch,
     /// A proxy on the way to the origin answered in its place, with this status: 400 to 599.
@@ -61,7 +63,7 @@ pub enum Denial {
 }
 
 /// The rules about requests that are no limits, as metrics and access logs name them; no limit may have such a name.
-pub const RULES: [&str; 13] = [
+pub const RULES: [&str; 14] = [
     "body-too-large",
     "cost-exceeds-burst",
     "cost-invalid",
@@ -70,6 +72,7 @@ pub const RULES: [&str; 13] = [
     "idempotency-key-reused",
     "identity-ambiguous",
     "identity-required",
+    "not-detachable",
     "outcome-unknown",
     "request-in-progress",
     "reserved-name",
@@ -103,6 +106,7 @@ impl Denial {
             Self::ResponseNotStored => "response-not-stored",
             Self::IdempotencyKeyReused => "idempotency-key-reused",
             Self::BodyTooLarge => "body-too-large",
+            Self::NotDetachable => "not-detachable",
             Self::ResponseOwnerMismatch => "response-owner-mismatch",
             Self::NoAnswer(_) => "no-answer",
             Self::RouteChanged => "route-changed",

@@ -11,12 +11,13 @@ use tidegate_core::answer;
 use tidegate_core::cache::{self, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
-use tidegate_core::idempotency::{Pending, Turn};
-use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
+use tidegate_core::idempotency::{Pending, Running, Turn};
+use tidegate_core::policy::{Execution, Mode, Policy, RateLimitHeaders};
 use tidegate_core::records::Settled;
 use tidegate_core::request::Request;
 
 use crate::copies::{self, Strayed, Told};
+use crate::detached::{Call, Calls, Sent};
 use crate::facts::{HostFacts, Keys};
 use crate::host::{self, Clock, Map};
 use crate::memory::Refusals;
@@ -37,6 +38,8 @@ pub(crate) struct Gate {
     keys: Keys,
     pub(crate) state: RefCell<(SharedStore, Refusals)>,
     pub(crate) strayed: RefCell<Strayed>,
+    /// Calls that outlive their clients.
+    pub(crate) calls: RefCell<Calls>,
 }
 
 impl Gate {
@@ -51,6 +54,7 @@ impl Gate {
                 .to_owned()
         })?;
         Ok(Self {
+            calls: RefCell::new(Calls::default()),
             metrics: Metrics::new(&policy),
             policy,
             keys,
@@ -116,6 +120,10 @@ pub(crate) struct Stream {
     marker: Option<Marker>,
     /// How many bytes of the request's body were read.
     read: usize,
+    /// The stream's number.
+    number: u32,
+    /// The request, if it is to be made in its client's place.
+    sent: Option<Sent>,
 }
 
 /// What the response to a request needs that went on.
@@ -131,20 +139,22 @@ struct Passed {
 }
 
 impl Stream {
-    pub(crate) fn new(gate: Rc<Gate>) -> Self {
+    pub(crate) fn new(gate: Rc<Gate>, number: u32) -> Self {
         Self {
             gate,
             passed: None,
             once: Once::Nothing,
             marker: None,
             read: 0,
+            number,
+            sent: None,
         }
     }
 
     /// Decides about a request by its headers.
     fn gate_request(&mut self, ends: bool) -> Action {
         let gate = Rc::clone(&self.gate);
-        let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
+        let bytes = host::header_pairs(Map::Request).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         #[cfg(feature = "test-switches")]
         crate::switches::obey(&headers);
@@ -164,6 +174,16 @@ impl Stream {
                     Ok(told) => passed.told = Some(told),
                     Err(denial) => decision.denial = Some(denial),
                 }
+            }
+        }
+        let rule = decision.route.and_then(|route| route.idempotency.as_ref());
+        if matches!(decision.turn, Turn::Read(_) | Turn::Detach(..))
+            && rule.is_some_and(|rule| matches!(rule.execution, Execution::Detached { .. }))
+        {
+            self.sent = Sent::of(&headers);
+            if self.sent.is_none() {
+                decision.denial = Some(Denial::NotDetachable);
+                self.release(&decision.turn);
             }
         }
         let id = pairs::first(&headers, b"x-request-id");
@@ -205,12 +225,14 @@ impl Stream {
 
     /// Counts a decision and does what it says: lets the request go on, holds it, or answers in the origin's place.
     fn act(&mut self, gate: &Rc<Gate>, mut decision: Decision<'_>, id: Option<&[u8]>) -> Action {
-        let turn = core::mem::take(&mut decision.turn);
-        if let Turn::Read(pending) = turn {
-            // Decided, but for what the body says.
-            self.once = Once::Reading(pending);
-            return Action::Pause;
-        }
+        let turn = match core::mem::take(&mut decision.turn) {
+            Turn::Read(pending) if decision.enforced_denial().is_none() => {
+                // Decided, but for what the body says.
+                self.once = Once::Reading(pending);
+                return Action::Pause;
+            }
+            turn => turn,
+        };
         let replayed = matches!(turn, Turn::Replay(_)) && decision.denial.is_none();
         gate.metrics.count(&decision, replayed);
         // An access log without the decision is not worth a request.
@@ -236,6 +258,9 @@ impl Stream {
                 return Action::Pause;
             }
             Turn::Run(running) => self.once = Once::Running(running),
+            Turn::Detach(running, body) => {
+                return self.detach(gate, &decision, running, body, id);
+            }
             Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
         }
         if let Some(passed) = &mut self.passed
@@ -248,6 +273,50 @@ impl Stream {
         Action::Continue
     }
 
+    /// Gives back what was claimed for a request that is refused after all.
+    fn release(&self, turn: &Turn) {
+        let place = match turn {
+            Turn::Read(pending) => pending.place(),
+            Turn::Run(running) | Turn::Detach(running, _) => Some(running.place),
+            Turn::Go | Turn::Replay(_) => None,
+        };
+        if let Some(place) = place {
+            self.gate.settle(&place, Settled::Released);
+        }
+    }
+
+    /// Has the request made in its client's place.
+    fn detach(
+        &mut self,
+        gate: &Rc<Gate>,
+        decision: &Decision<'_>,
+        running: Running,
+        body: Vec<u8>,
+        id: Option<&[u8]>,
+    ) -> Action {
+        let passed = self.passed.take().unwrap_or_default();
+        let always = gate.policy.headers == RateLimitHeaders::Always;
+        let fields = always.then(|| answer::fields(&gate.policy, decision));
+        let call = Call {
+            stream: self.number,
+            running,
+            fields: fields.map_or_else(Vec::new, |fields| fields.lines().collect()),
+            id: id.map(<[u8]>::to_vec),
+            stale: passed.told.and_then(|told| told.expected.stale),
+        };
+        let left = match self.sent.take() {
+            Some(sent) => gate.detach(sent, body, call),
+            None => false,
+        };
+        if !left {
+            gate.settle(&running.place, Settled::Released);
+            let denial = Denial::StoreUnavailable;
+            let answer = answer::answer(&gate.policy, decision, &denial, id);
+            let _ = send(&answer, &[], denial.rule(), passed.grpc);
+        }
+        Action::Pause
+    }
+
     /// Lets the response out, if it is its caller's.
     fn gate_response(&mut self, ends: bool) -> Action {
         // Without: the response is our own.
@@ -256,7 +325,7 @@ impl Stream {
         };
         let gate = Rc::clone(&self.gate);
         let bytes = if passed.told.is_some() || self.once.is_open() {
-            host::header_pairs(Map::ResponseHeaders).unwrap_or_default()
+            host::header_pairs(Map::Response).unwrap_or_default()
         } else {
             Vec::new()
         };
@@ -280,7 +349,7 @@ impl Stream {
         self.once.answer(&gate, &headers, ends);
         // A response without our fields is better than none.
         for (name, value) in fields.unwrap_or_default() {
-            let _ = host::add_header(Map::ResponseHeaders, name.as_bytes(), value.as_bytes());
+            let _ = host::add_header(Map::Response, name.as_bytes(), value.as_bytes());
         }
         Action::Continue
     }
@@ -330,6 +399,7 @@ impl HttpContext for Stream {
 
     fn on_log(&mut self) {
         self.once.end(&self.gate);
+        self.gate.forget(self.number);
     }
 }
 

@@ -9,6 +9,7 @@
 )]
 
 use core::ptr::null_mut;
+use core::time::Duration;
 
 /// Statuses of the ABI (proxy-wasm 0.2.1); all others count as failures.
 const OK: u32 = 0;
@@ -18,6 +19,7 @@ const CAS_MISMATCH: u32 = 8;
 /// The bodies, each in its own callback; and the configuration, in `proxy_on_configure`.
 const REQUEST_BODY: u32 = 0;
 const RESPONSE_BODY: u32 = 1;
+const CALL_BODY: u32 = 4;
 const PLUGIN_CONFIGURATION: u32 = 7;
 
 /// The header maps.
@@ -25,9 +27,11 @@ const PLUGIN_CONFIGURATION: u32 = 7;
 #[repr(u32)]
 pub(crate) enum Map {
     /// The request's headers; readable in their own callback only.
-    RequestHeaders = 0,
+    Request = 0,
     /// The response's headers.
-    ResponseHeaders = 2,
+    Response = 2,
+    /// The headers of the answer to a call of our own, in its own callback.
+    Call = 6,
 }
 
 /// The levels of log lines.
@@ -127,6 +131,10 @@ unsafe extern "C" {
         headers_len: usize,
         grpc_status: i32,
     ) -> u32;
+    fn proxy_register_shared_queue(name: *const u8, len: usize, queue: *mut u32) -> u32;
+    fn proxy_enqueue_shared_queue(queue: u32, data: *const u8, len: usize) -> u32;
+    fn proxy_dequeue_shared_queue(queue: u32, data: *mut *mut u8, len: *mut usize) -> u32;
+    fn proxy_set_effective_context(context: u32) -> u32;
     fn proxy_set_tick_period_milliseconds(millis: u32) -> u32;
     fn proxy_define_metric(kind: u32, name: *const u8, len: usize, id: *mut u32) -> u32;
     fn proxy_increment_metric(id: u32, by: i64) -> u32;
@@ -196,6 +204,14 @@ pub(crate) fn request_body(start: usize, length: usize) -> Result<Vec<u8>, Faile
 /// The part of the response's body that the callback is about, which is `length` bytes long.
 pub(crate) fn response_body(length: usize) -> Result<Vec<u8>, Failed> {
     buffer(RESPONSE_BODY, 0, length)
+}
+
+/// The body of the answer to a call of our own, which is `length` bytes long.
+pub(crate) fn call_body(length: usize) -> Result<Vec<u8>, Failed> {
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    buffer(CALL_BODY, 0, length)
 }
 
 /// Puts other bytes in place of that part of the body.
@@ -317,6 +333,51 @@ pub(crate) fn send_response(
             grpc_status,
         )
     })
+}
+
+/// A queue by its name; whoever registers it is called when something is put in.
+pub(crate) fn queue(name: &[u8]) -> Result<u32, Failed> {
+    let mut queue = 0;
+    // SAFETY: the host reads the name and writes the queue.
+    done(unsafe { proxy_register_shared_queue(name.as_ptr(), name.len(), &raw mut queue) })?;
+    Ok(queue)
+}
+
+/// Puts something into a queue.
+pub(crate) fn enqueue(queue: u32, item: &[u8]) -> Result<(), Failed> {
+    // SAFETY: the host reads the item.
+    done(unsafe { proxy_enqueue_shared_queue(queue, item.as_ptr(), item.len()) })
+}
+
+/// Takes something out of a queue; `false` if it is empty.
+pub(crate) fn dequeue(queue: u32) -> bool {
+    // SAFETY: the host writes the two results.
+    let item = bytes(|data, len| unsafe { proxy_dequeue_shared_queue(queue, data, len) });
+    matches!(item, Ok(Some(_)))
+}
+
+/// Has the calls that follow be about this stream.
+pub(crate) fn set_context(context: u32) -> Result<(), Failed> {
+    // SAFETY: numbers only.
+    done(unsafe { proxy_set_effective_context(context) })
+}
+
+/// Makes a call of our own; returns its number. It belongs to the context of the callback, which has to be the root's.
+///
+/// The one call that is the SDK's: it has to know the number, or it panics when the answer comes.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "only the SDK can note the number of a call"
+)]
+pub(crate) fn call(
+    cluster: &str,
+    headers: Vec<(&str, &str)>,
+    body: &[u8],
+    timeout: Duration,
+) -> Result<u32, Failed> {
+    let body = (!body.is_empty()).then_some(body);
+    proxy_wasm::hostcalls::dispatch_http_call(cluster, headers, body, Vec::new(), timeout)
+        .map_err(|_| Failed)
 }
 
 /// Has the root context called every so many milliseconds.

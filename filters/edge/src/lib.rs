@@ -4,6 +4,7 @@
 //! behind the cache; every host call is in [`host`].
 
 mod copies;
+mod detached;
 mod facts;
 mod gate;
 mod host;

@@ -43,7 +43,7 @@ impl Once {
         let Some(rule) = rule(gate, &running) else {
             return;
         };
-        let _ = host::remove_header(Map::ResponseHeaders, REPLAYED.as_bytes());
+        let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());
         let status = pairs::first(headers, b":status")
             .and_then(|status| str::from_utf8(status).ok()?.parse().ok())
             .unwrap_or(0);
@@ -149,7 +149,7 @@ impl Gate {
         }
     }
 
-    fn store_answer(&self, place: &Place, answer: &[u8]) {
+    pub(crate) fn store_answer(&self, place: &Place, answer: &[u8]) {
         let (store, _) = &mut *self.state.borrow_mut();
         if drive::store_answer(store, &self.policy.room, place, answer).is_err() {
             self.metrics.count_store_error();

@@ -95,7 +95,7 @@ impl Gate {
 
 /// Removes the rate limit fields of a response that a cache behind Envoy kept for a while.
 pub(crate) fn remove_aged_fields() {
-    if is_aged(host::header(Map::ResponseHeaders, "age").as_deref()) {
+    if is_aged(host::header(Map::Response, "age").as_deref()) {
         remove_fields(|_| true);
     }
 }
@@ -109,6 +109,6 @@ fn is_aged(age: Option<&[u8]>) -> bool {
 /// fresh response stay, beside ours.
 fn remove_fields(there: impl Fn(&str) -> bool) {
     for name in FIELDS.into_iter().filter(|name| there(name)) {
-        let _ = host::remove_header(Map::ResponseHeaders, name.as_bytes());
+        let _ = host::remove_header(Map::Response, name.as_bytes());
     }
 }

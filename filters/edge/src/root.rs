@@ -74,7 +74,13 @@ impl Root {
     }
 }
 
-impl Context for Root {}
+impl Context for Root {
+    fn on_http_call_response(&mut self, number: u32, lines: usize, length: usize, _: usize) {
+        if let Some(Role::Gate(gate)) = &self.role {
+            gate.called(number, lines, length);
+        }
+    }
+}
 
 impl RootContext for Root {
     fn on_configure(&mut self, _: usize) -> bool {
@@ -92,6 +98,12 @@ impl RootContext for Root {
         }
     }
 
+    fn on_queue_ready(&mut self, _: u32) {
+        if let Some(Role::Gate(gate)) = &self.role {
+            gate.make_calls();
+        }
+    }
+
     fn on_tick(&mut self) {
         if let Some(Role::Gate(gate)) = &self.role {
             gate.sweep();
@@ -102,9 +114,9 @@ impl RootContext for Root {
         Some(ContextType::HttpContext)
     }
 
-    fn create_http_context(&self, _: u32) -> Option<Box<dyn HttpContext>> {
+    fn create_http_context(&self, number: u32) -> Option<Box<dyn HttpContext>> {
         match &self.role {
-            Some(Role::Gate(gate)) => Some(Box::new(gate::Stream::new(Rc::clone(gate)))),
+            Some(Role::Gate(gate)) => Some(Box::new(gate::Stream::new(Rc::clone(gate), number))),
             Some(Role::Origin(origin)) => Some(Box::new(origin::Stream::new(*origin))),
             None => Some(Box::new(Unconfigured)),
         }

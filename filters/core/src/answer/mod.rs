@@ -61,6 +61,7 @@ pub fn answer(
         | Denial::IdempotencyKeyMissing
         | Denial::IdempotencyKeyInvalid(_)
         | Denial::EventAmbiguous { .. }
+        | Denial::NotDetachable
         | Denial::CostInvalid { .. }
         | Denial::IdentityAmbiguous(_)
         | Denial::ReservedName { .. }

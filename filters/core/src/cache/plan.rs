@@ -275,14 +275,28 @@ pub fn renew<S: Store>(
     now: u64,
 ) -> Result<(), StoreError> {
     match expected.stale {
-        Some(place) if (200..400).contains(&status) => {
-            let slot = Slot::Generation(place);
-            let (_, version) = store.read(slot)?;
-            // A swap that is lost was lost to another generation, which will do.
-            store.swap(slot, version, &now.to_le_bytes()).map(|_| ())
-        }
-        _ => Ok(()),
+        Some(place) => renew_place(place, status, store, now),
+        None => Ok(()),
     }
+}
+
+/// As [`renew`], for the place that was noted.
+///
+/// # Errors
+/// The store's: the copies go on.
+pub fn renew_place<S: Store>(
+    place: u32,
+    status: u16,
+    store: &mut S,
+    now: u64,
+) -> Result<(), StoreError> {
+    if !(200..400).contains(&status) {
+        return Ok(());
+    }
+    let slot = Slot::Generation(place);
+    let (_, version) = store.read(slot)?;
+    // A swap that is lost was lost to another generation, which will do.
+    store.swap(slot, version, &now.to_le_bytes()).map(|_| ())
 }
 
 /// Whether a method changes things (RFC 9110, section 9.2.1).

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::key::Parts;
-use crate::policy::{By, EventSource, Fingerprint, Idempotency};
+use crate::policy::{By, EventSource, Execution, Fingerprint, Idempotency};
 use crate::records::Digest;
 
 /// The body is larger than may be read.
@@ -31,9 +31,11 @@ impl Body {
                 sources.iter().any(json)
             }
         };
+        // Who makes the call in the client's place has to have all of it.
+        let sent = matches!(rule.execution, Execution::Detached { .. });
         Self {
             digest: Sha256::new(),
-            kept: json.then(Vec::new),
+            kept: (json || sent).then(Vec::new),
             length: 0,
             max: rule.max_body,
         }
@@ -58,6 +60,11 @@ impl Body {
     /// The digest of the whole body.
     pub fn digest(&self) -> Digest {
         Digest::from_bytes(self.digest.clone().finalize().into())
+    }
+
+    /// The body itself, where it was kept.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.kept.unwrap_or_default()
     }
 
     /// Whether there is none.

@@ -43,6 +43,27 @@ impl Outcome {
         }
     }
 
+    /// What became of a call that we made ourselves, by the answer that came: Envoy tells of its own failures in the place
+    /// of one, in words of its own.
+    pub fn of_call(status: u16, body: &[u8]) -> Self {
+        let says = |words: &[u8]| body.windows(words.len()).any(|window| window == words);
+        match status {
+            503 if body.starts_with(b"no healthy upstream") => Self::NotSent,
+            502..=504
+                if body
+                    .starts_with(b"upstream connect error or disconnect/reset before headers") =>
+            {
+                if says(b"connection failure") || says(b"connection timeout") || says(b"overflow") {
+                    Self::NotSent
+                } else {
+                    Self::Lost
+                }
+            }
+            504 if body.starts_with(b"upstream request timeout") => Self::Lost,
+            status => Self::Answered(status),
+        }
+    }
+
     /// What that makes of the record, by the rule of its route; `None` where the answer is to be stored.
     pub fn settled(self, rule: &Idempotency) -> Option<Settled> {
         match (self, &rule.by) {

@@ -7,7 +7,7 @@ use crate::admission::{self, Claim};
 use crate::denial::Denial;
 use crate::engine::{Decision, Memory, admit};
 use crate::key::Parts;
-use crate::policy::{By, Idempotency, Mode, Policy, StoreErrorRule, UnknownRule};
+use crate::policy::{By, Execution, Idempotency, Mode, Policy, StoreErrorRule, UnknownRule};
 use crate::records::machine::Wanted;
 use crate::records::{Claimed, Digest, Owner, Place, Record, Settled, State, Stored, drive, set};
 use crate::request::Request;
@@ -23,6 +23,9 @@ pub enum Turn {
     Read(Box<Pending>),
     /// It goes on, and what becomes of it is recorded.
     Run(Running),
+    /// It is made by us in the client's place, with this body, and what becomes of it is recorded whether or not the client
+    /// stays.
+    Detach(Running, Vec<u8>),
     /// It was done already: this is the answer.
     Replay(Replay),
 }
@@ -203,7 +206,7 @@ pub(crate) fn proceed<S: Store, M: Memory>(
         }
     };
     if let Some((place, known)) = pending.ours {
-        return table.identified(&pending, place, known, fingerprint);
+        return table.identified(rule, pending, place, known, fingerprint);
     }
     let Some(key) = key else {
         // An event without an identity is delivered as it is.
@@ -219,13 +222,7 @@ pub(crate) fn proceed<S: Store, M: Memory>(
         }
         match table.run(rule, pending.owner, &pending.claims, key, fingerprint)? {
             Run::Go => return Ok(Turn::Go),
-            Run::Ours(place, _) => {
-                return Ok(Turn::Run(Running {
-                    route: pending.route,
-                    place,
-                    keeps: true,
-                }));
-            }
+            Run::Ours(place, _) => return Ok(run(rule, pending, place)),
             Run::Taken(record) => {
                 if let Some(turn) = table.answer(rule, &pending, &record, fingerprint.as_ref())? {
                     return Ok(turn);
@@ -234,6 +231,19 @@ pub(crate) fn proceed<S: Store, M: Memory>(
         }
     }
     Err(Denial::RequestInProgress)
+}
+
+/// The turn of a request whose record is ours.
+fn run(rule: &Idempotency, pending: Pending, place: Place) -> Turn {
+    let running = Running {
+        route: pending.route,
+        place,
+        keeps: true,
+    };
+    match rule.execution {
+        Execution::Inline => Turn::Run(running),
+        Execution::Detached { .. } => Turn::Detach(running, pending.body.into_bytes()),
+    }
 }
 
 /// What came of charging and claiming.
@@ -331,7 +341,8 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
     /// The turn of a request that was claimed by its headers and has come as a whole.
     fn identified(
         &mut self,
-        pending: &Pending,
+        rule: &Idempotency,
+        pending: Pending,
         place: Place,
         known: Option<Digest>,
         fingerprint: Option<Digest>,
@@ -359,11 +370,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         if other {
             return Err(Denial::IdempotencyKeyReused);
         }
-        Ok(Turn::Run(Running {
-            route: pending.route,
-            place,
-            keeps: true,
-        }))
+        Ok(run(rule, pending, place))
     }
 
     /// What a caller gets who asks again; `None` if the request may run.

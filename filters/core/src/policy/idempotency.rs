@@ -92,6 +92,9 @@ pub enum Execution {
 impl Idempotency {
     /// Whether the body must be read before it is known which request this is.
     pub fn reads_body(&self) -> bool {
+        if matches!(self.execution, Execution::Detached { .. }) {
+            return true;
+        }
         match &self.by {
             By::Key { fingerprint, .. } => *fingerprint != Fingerprint::KeyOnly,
             By::Event { sources, .. } => sources
