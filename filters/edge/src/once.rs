@@ -43,7 +43,9 @@ impl Once {
         let Some(rule) = rule(gate, &running) else {
             return;
         };
-        let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());
+        if pairs::first(headers, REPLAYED.as_bytes()).is_some() {
+            let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());
+        }
         let status = pairs::first(headers, b":status")
             .and_then(|status| str::from_utf8(status).ok()?.parse().ok())
             .unwrap_or(0);

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::replay::{Replay, accepts};
 use super::subject::Subject;
-use crate::admission::{self, Claim};
+use crate::admission::{self, Claim, Standing};
 use crate::denial::Denial;
 use crate::engine::{Decision, Memory, admit};
 use crate::key::Parts;
@@ -44,6 +44,8 @@ pub struct Pending {
     claims: Vec<Claim>,
     /// The record, if it was claimed already, and what the request must be, if it was claimed before.
     ours: Option<(Place, Option<Digest>)>,
+    /// What the limits said, if they were charged already.
+    standings: Vec<Standing>,
     /// The lines of `Accept-Encoding`.
     accepts: Vec<Vec<u8>>,
     owner: Owner,
@@ -106,6 +108,7 @@ pub(crate) fn begin<S: Store, M: Memory>(
         head: head(request),
         claims,
         ours: None,
+        standings: Vec::new(),
         accepts: lines("accept-encoding"),
         owner: owner(request)?,
         subject,
@@ -137,6 +140,7 @@ pub(crate) fn begin<S: Store, M: Memory>(
             Run::Go => Ok(Turn::Go),
             Run::Ours(place, known) => {
                 pending.ours = Some((place, known));
+                pending.standings.clone_from(&table.decision.standings);
                 Ok(Turn::Read(Box::new(pending)))
             }
             // Somebody was faster; what they sent is compared when this body has come.
@@ -370,6 +374,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         if other {
             return Err(Denial::IdempotencyKeyReused);
         }
+        self.decision.standings.clone_from(&pending.standings);
         Ok(run(rule, pending, place))
     }
 
