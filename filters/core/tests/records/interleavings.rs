@@ -189,7 +189,10 @@ fn all_pairs_under_all_rules() {
 #[test]
 #[ignore = "takes minutes, as above"]
 fn all_triples() {
-    all("all triples", &until(triples(), 3));
+    all("all triples, until a lease ends", &until(triples(), 2));
+    // Those that stay small enough.
+    let small: Vec<_> = [0, 1, 3, 5].map(|index| triples()[index].clone()).into();
+    all("triples, until a record ends", &until(small, 3));
 }
 
 #[test]
