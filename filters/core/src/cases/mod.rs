@@ -5,6 +5,7 @@ mod copies;
 mod facts;
 mod isolation;
 mod run;
+pub mod store_suite;
 
 pub use copies::{CacheKey, cache_key};
 pub use facts::CaseFacts;
