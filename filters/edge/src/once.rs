@@ -155,6 +155,8 @@ impl Gate {
         let (store, _) = &mut *self.state.borrow_mut();
         if drive::store_answer(store, &self.policy.room, place, answer).is_err() {
             self.metrics.count_store_error();
+            // It was answered, and the answer is lost: nobody is to make the call again unasked.
+            let _ = drive::settle(store, place, Settled::Unknown);
         }
     }
 }
