@@ -40,6 +40,13 @@ pub(crate) fn subject(
     identity: &Identity<'_>,
     request: &Request<'_>,
 ) -> Result<Option<Subject>, Denial> {
+    // A stream goes both ways and has no one answer.
+    let grpc = request
+        .lines("content-type")
+        .any(|kind| kind.starts_with(b"application/grpc"));
+    if grpc || request.lines("upgrade").next().is_some() {
+        return Ok(None);
+    }
     let mut scope = Parts::new();
     let mut part = |tag, part: Option<&crate::identity::Part<'_>>| {
         let mut own = Parts::new();

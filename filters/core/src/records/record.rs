@@ -33,14 +33,6 @@ impl Digest {
         let differ = self.0.iter().zip(other.0).fold(0, |d, (a, b)| d | (a ^ b));
         core::hint::black_box(differ) == 0
     }
-
-    /// Where it belongs among `sets`: 0 to `sets` - 1 (0 if there are none).
-    pub fn set(&self, sets: u32) -> u32 {
-        let [a, b, c, d, ..] = self.0;
-        let hash = u64::from(u32::from_le_bytes([a, b, c, d]));
-        // The upper half of a product of two 32-bit numbers fits into one.
-        u32::try_from(hash.wrapping_mul(u64::from(sets)) >> 32).unwrap_or(0)
-    }
 }
 
 impl core::fmt::Debug for Digest {
