@@ -107,11 +107,14 @@ pub(crate) fn begin<S: Store, M: Memory>(
         owner: owner(request)?,
         subject,
     };
-    if announced(request) > rule.max_body && rule.reads_body() {
+    let key = pending.subject.key();
+    // An event that a header names is known without its body.
+    let known = key.is_some() && matches!(rule.by, By::Event { .. });
+    let waits = rule.reads_body() && request.facts.has_body() && !known;
+    if waits && announced(request) > rule.max_body {
         return Err(Denial::BodyTooLarge);
     }
-    let waits = rule.reads_body() && request.facts.has_body();
-    let Some(key) = pending.subject.key() else {
+    let Some(key) = key else {
         if waits {
             // Who is refused anyway need not send a body.
             table.peek(&pending.claims)?;
@@ -389,7 +392,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             // A sender wants to know that it arrived, and no more.
             (State::TooLarge, Some(status)) => Ok(Some(Self::status(status.unwrap_or(200)))),
             (State::Done(_), Some(Some(status))) => Ok(Some(Self::status(status))),
-            (State::Done(_), _) => self.replay(pending, record).map(Some),
+            (State::Done(_), _) => self.replay(rule, pending, record).map(Some),
         }
     }
 
@@ -403,7 +406,12 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         Turn::Replay(Replay::new(&nothing, Some(status)))
     }
 
-    fn replay(&mut self, pending: &Pending, record: &Record) -> Result<Turn, Denial> {
+    fn replay(
+        &mut self,
+        rule: &Idempotency,
+        pending: &Pending,
+        record: &Record,
+    ) -> Result<Turn, Denial> {
         let bytes = match drive::answer(self.store, &self.policy.room, record) {
             Ok(bytes) => bytes.unwrap_or_default(),
             Err(error) => {
@@ -421,7 +429,11 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             let lines = || pending.accepts.iter().map(Vec::as_slice);
             let codings = coding.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             if { codings }.any(|coding| !accepts(lines(), coding)) {
-                return Err(Denial::ResponseNotStored);
+                return match rule.by {
+                    By::Key { .. } => Err(Denial::ResponseNotStored),
+                    // A sender wants to know that it arrived, and no more.
+                    By::Event { .. } => Ok(Self::status(stored.status)),
+                };
             }
         }
         Ok(Turn::Replay(Replay::new(&stored, None)))
