@@ -3,11 +3,11 @@
 use super::body::Body;
 use super::replay::{Replay, accepts};
 use super::subject::Subject;
-use crate::admission::{self, Claim};
+use crate::admission::{self, Claim, Standing};
 use crate::denial::Denial;
-use crate::engine::{Decision, Memory, admit};
+use crate::engine::{Counts, Decision, Memory, admit};
 use crate::key::Parts;
-use crate::policy::{By, Idempotency, Mode, Policy, StoreErrorRule, UnknownRule};
+use crate::policy::{By, Idempotency, LimitId, Mode, Policy, StoreErrorRule, UnknownRule};
 use crate::records::machine::Wanted;
 use crate::records::{Claimed, Digest, Owner, Place, Record, Settled, State, Stored, drive, set};
 use crate::request::Request;
@@ -44,9 +44,40 @@ pub struct Pending {
     /// The lines of `Accept-Encoding`.
     accepts: Vec<Vec<u8>>,
     owner: Owner,
+    /// What was said when its headers came.
+    said: Said,
+}
+
+/// What a decision said that goes on when a body has been read.
+#[derive(Debug, Clone, Default)]
+struct Said {
+    standings: Vec<Standing>,
+    unkeyed: Vec<LimitId>,
+    counts: Counts,
 }
 
 impl Pending {
+    /// Takes what was said so far out of a decision, which is told to nobody.
+    fn keep(&mut self, decision: &mut Decision<'_>) {
+        self.said = Said {
+            standings: core::mem::take(&mut decision.standings),
+            unkeyed: core::mem::take(&mut decision.unkeyed),
+            counts: core::mem::take(&mut decision.counts),
+        };
+    }
+
+    /// Says it in the decision that is told.
+    pub(crate) fn say(&mut self, decision: &mut Decision<'_>) {
+        let Said {
+            standings,
+            unkeyed,
+            counts,
+        } = core::mem::take(&mut self.said);
+        decision.standings = standings;
+        decision.unkeyed = unkeyed;
+        decision.counts = counts;
+    }
+
     /// The index of its route.
     pub(crate) const fn route(&self) -> usize {
         self.route
@@ -93,6 +124,21 @@ pub(crate) fn begin<S: Store, M: Memory>(
     claims: Vec<Claim>,
     request: &Request<'_>,
 ) -> Result<Turn, Denial> {
+    let mut turn = by_headers(table, rule, route, subject, claims, request)?;
+    if let Turn::Read(pending) = &mut turn {
+        pending.keep(table.decision);
+    }
+    Ok(turn)
+}
+
+fn by_headers<S: Store, M: Memory>(
+    table: &mut Table<'_, '_, S, M>,
+    rule: &Idempotency,
+    route: usize,
+    subject: Subject,
+    claims: Vec<Claim>,
+    request: &Request<'_>,
+) -> Result<Turn, Denial> {
     if table.decision.mode == Mode::Shadow {
         return in_shadow(table, rule, route, &subject, claims, request);
     }
@@ -106,6 +152,7 @@ pub(crate) fn begin<S: Store, M: Memory>(
         accepts: lines("accept-encoding"),
         owner: owner(request)?,
         subject,
+        said: Said::default(),
     };
     let key = pending.subject.key();
     // An event that a header names is known without its body.
@@ -261,12 +308,14 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
 
     /// Whether a limit refuses as it is.
     fn peek(&mut self, claims: &[Claim]) -> Result<(), Denial> {
-        // Charged and given back: what is asked here is asked again when the body has come.
+        // Charged and given back: what is asked here is asked again when the body has come, and counted then.
+        let overflows = self.decision.counts.overflows;
         let Some(admission) = self.charge(claims)? else {
             return Ok(());
         };
         admission::refund(self.store, claims, &admission, self.now);
         self.decision.standings.clear();
+        self.decision.counts.overflows = overflows;
         Ok(())
     }
 
