@@ -206,11 +206,12 @@ fn in_shadow<S: Store, M: Memory>(
         return Ok(Turn::Go);
     };
     if let Some(record) = table.find(&key)? {
-        return Err(match record.state_at(table.now) {
-            State::Running => Denial::RequestInProgress,
-            State::Unknown => Denial::OutcomeUnknown,
-            State::Done(_) | State::TooLarge => Denial::ResponseNotStored,
-        });
+        match record.state_at(table.now) {
+            State::Running => return Err(Denial::RequestInProgress),
+            State::Unknown if rule.unknown == UnknownRule::Retry => {}
+            State::Unknown => return Err(Denial::OutcomeUnknown),
+            State::Done(_) | State::TooLarge => return Err(Denial::ResponseNotStored),
+        }
     }
     let owner = owner(request)?;
     let run = table.run(rule, owner, &claims, key, None)?;
