@@ -40,6 +40,7 @@ tables! {
     routes "filters/core/tests/table/routes"
     dimensions "filters/core/tests/table/dimensions"
     identities "filters/core/tests/table/identities"
+    once "filters/core/tests/table/once"
 }
 
 fn run(policy: &[u8], cases: &[u8]) {
