@@ -193,10 +193,11 @@ fn weigh<'p, S: Store, M: Memory>(
     Ok(())
 }
 
-/// Decides about a request whose body has been read, at `now`; `decision` is what was decided when its headers came.
+/// Decides about a request whose body has been read, at `now`. What was charged and counted when its headers came is part
+/// of the decision.
 pub fn resume<'p, S: Store, M: Memory>(
     policy: &'p Policy,
-    pending: Pending,
+    mut pending: Pending,
     store: &mut S,
     memory: &mut M,
     now: u64,
@@ -206,6 +207,7 @@ pub fn resume<'p, S: Store, M: Memory>(
     let Some(rule) = route.and_then(|route| route.idempotency.as_ref()) else {
         return decision;
     };
+    pending.say(&mut decision);
     let mut table = Table {
         policy,
         store,

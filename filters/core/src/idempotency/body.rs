@@ -98,11 +98,12 @@ impl Body {
         Some(Digest::of(&parts))
     }
 
-    /// The text or number that a pointer points to, as an event's identity; `None` if there is none.
+    /// The text or whole number that a pointer points to, as an event's identity; `None` if there is none. A number that is
+    /// read as a double is none: two events that differ in its last digits would be one.
     pub fn event(&self, pointer: &str) -> Option<Vec<u8>> {
         match self.json()?.pointer(pointer)? {
             Value::String(text) if !text.trim().is_empty() => Some(text.clone().into_bytes()),
-            Value::Number(number) => Some(number.to_string().into_bytes()),
+            Value::Number(number) if !number.is_f64() => Some(number.to_string().into_bytes()),
             _ => None,
         }
     }

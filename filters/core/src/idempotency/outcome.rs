@@ -23,19 +23,19 @@ impl Outcome {
         if details == b"via_upstream" || details.starts_with(b"cache.") {
             return Self::Answered(status);
         }
-        // No connection, no request: these are words of Envoy's reset reasons.
-        let reasons = [
-            &b"connection_failure"[..],
-            b"connection_timeout",
-            b"overflow",
-        ];
-        let has = |reason: &&[u8]| {
-            details
-                .windows(reason.len())
-                .any(|window| window == *reason)
-        };
-        let unconnected = details.starts_with(b"upstream_reset_before_response_started")
-            && reasons.iter().any(has);
+        // No connection, no request: `upstream_reset_before_response_started{REASON|what the transport said}`.
+        let reset = details.strip_prefix(b"upstream_reset_before_response_started{");
+        let reason = reset.and_then(|rest| rest.split(|byte| matches!(byte, b'|' | b'}')).next());
+        let unconnected = matches!(
+            reason,
+            Some(
+                b"local_connection_failure"
+                    | b"remote_connection_failure"
+                    | b"connection_failure"
+                    | b"connection_timeout"
+                    | b"overflow"
+            )
+        );
         if chosen && !unconnected {
             Self::Lost
         } else {

@@ -17,6 +17,8 @@ pub(crate) struct Subject {
     scope: Parts,
     /// The key, or the event where a header names it.
     found: Option<Parts>,
+    /// The event that a header names, and which source that is, where the body may name another one first.
+    later: Option<(usize, Parts)>,
 }
 
 /// Tags of a record key's parts.
@@ -59,7 +61,7 @@ pub(crate) fn subject(
     part(ACCOUNT, identity.account.as_ref());
     scope.push(HOST, &request.host());
     scope.push(PATH, &canonical(request.path_only()));
-    let found = match &rule.by {
+    let (found, later) = match &rule.by {
         By::Key {
             required,
             lenient,
@@ -100,25 +102,43 @@ pub(crate) fn subject(
             scope.push(METHOD, request.method);
             let mut found = Parts::new();
             found.push(KEY, &key);
-            Some(found)
+            (Some(found), None)
         }
         By::Event { sources, .. } => {
             scope.push(KIND, b"event");
             scope.push(ROUTE, route.name.as_bytes());
-            match sources.first() {
-                Some(EventSource::Header(_)) => in_headers(sources, request)?,
-                _ => None,
+            match in_headers(sources, request)? {
+                Some((index, event)) if in_body(sources.get(..index)) => {
+                    (None, Some((index, event)))
+                }
+                found => (found.map(|(_, event)| event), None),
             }
         }
     };
-    Ok(Some(Subject { scope, found }))
+    Ok(Some(Subject {
+        scope,
+        found,
+        later,
+    }))
 }
 
-/// The event that a header names, if the sources before the first one in the body do.
-fn in_headers(sources: &[EventSource], request: &Request<'_>) -> Result<Option<Parts>, Denial> {
-    for source in sources {
-        let EventSource::Header(name) = source else {
-            break;
+/// Whether one of these sources stands in the body.
+fn in_body(sources: Option<&[EventSource]>) -> bool {
+    let header = |source: &EventSource| matches!(source, EventSource::Header(_));
+    !sources.unwrap_or_default().iter().all(header)
+}
+
+/// The first event that a header names, and which source that is.
+fn in_headers(
+    sources: &[EventSource],
+    request: &Request<'_>,
+) -> Result<Option<(usize, Parts)>, Denial> {
+    for (index, source) in sources.iter().enumerate() {
+        let name = match source {
+            EventSource::Header(name) => name,
+            EventSource::Json(_) => continue,
+            // Every body has one.
+            EventSource::Digest => break,
         };
         let mut lines = request.lines(name).map(<[u8]>::trim_ascii);
         let Some(line) = lines.next() else { continue };
@@ -128,7 +148,7 @@ fn in_headers(sources: &[EventSource], request: &Request<'_>) -> Result<Option<P
             });
         }
         if !line.is_empty() {
-            return Ok(Some(event(name.as_bytes(), line)));
+            return Ok(Some((index, event(name.as_bytes(), line))));
         }
     }
     Ok(None)
@@ -147,16 +167,21 @@ impl Subject {
         self.found.as_ref().map(|found| self.with(found))
     }
 
-    /// The record's key by an event that the body names; `None` if it names none.
+    /// The record's key by an event of which the body may say more than the headers; `None` if neither names one.
     pub(crate) fn key_by(&self, sources: &[EventSource], body: &Body) -> Option<Digest> {
-        let found = sources.iter().find_map(|source| match source {
-            // Looked for in the headers, in vain.
-            EventSource::Header(_) => None,
-            EventSource::Json(pointer) => body
-                .event(pointer)
-                .map(|value| event(pointer.as_bytes(), &value)),
-            EventSource::Digest => Some(event(b"", &body.digest().to_bytes())),
-        })?;
+        let found = sources
+            .iter()
+            .enumerate()
+            .find_map(|(index, source)| match source {
+                EventSource::Header(_) => {
+                    let (later, event) = self.later.as_ref()?;
+                    (*later == index).then(|| event.clone())
+                }
+                EventSource::Json(pointer) => body
+                    .event(pointer)
+                    .map(|value| event(pointer.as_bytes(), &value)),
+                EventSource::Digest => Some(event(b"", &body.digest().to_bytes())),
+            })?;
         Some(self.with(&found))
     }
 

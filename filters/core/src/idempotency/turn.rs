@@ -5,9 +5,11 @@ use super::replay::{Replay, accepts};
 use super::subject::Subject;
 use crate::admission::{self, Claim, Standing};
 use crate::denial::Denial;
-use crate::engine::{Decision, Memory, admit};
+use crate::engine::{Counts, Decision, Memory, admit};
 use crate::key::Parts;
-use crate::policy::{By, Execution, Idempotency, Mode, Policy, StoreErrorRule, UnknownRule};
+use crate::policy::{
+    By, Execution, Idempotency, LimitId, Mode, Policy, StoreErrorRule, UnknownRule,
+};
 use crate::records::machine::Wanted;
 use crate::records::{Claimed, Digest, Owner, Place, Record, Settled, State, Stored, drive, set};
 use crate::request::Request;
@@ -44,14 +46,43 @@ pub struct Pending {
     claims: Vec<Claim>,
     /// The record, if it was claimed already, and what the request must be, if it was claimed before.
     ours: Option<(Place, Option<Digest>)>,
-    /// What the limits said, if they were charged already.
-    standings: Vec<Standing>,
     /// The lines of `Accept-Encoding`.
     accepts: Vec<Vec<u8>>,
     owner: Owner,
+    /// What was said when its headers came.
+    said: Said,
+}
+
+/// What a decision said that goes on when a body has been read.
+#[derive(Debug, Clone, Default)]
+struct Said {
+    standings: Vec<Standing>,
+    unkeyed: Vec<LimitId>,
+    counts: Counts,
 }
 
 impl Pending {
+    /// Takes what was said so far out of a decision, which is told to nobody.
+    fn keep(&mut self, decision: &mut Decision<'_>) {
+        self.said = Said {
+            standings: core::mem::take(&mut decision.standings),
+            unkeyed: core::mem::take(&mut decision.unkeyed),
+            counts: core::mem::take(&mut decision.counts),
+        };
+    }
+
+    /// Says it in the decision that is told.
+    pub(crate) fn say(&mut self, decision: &mut Decision<'_>) {
+        let Said {
+            standings,
+            unkeyed,
+            counts,
+        } = core::mem::take(&mut self.said);
+        decision.standings = standings;
+        decision.unkeyed = unkeyed;
+        decision.counts = counts;
+    }
+
     /// The index of its route.
     pub(crate) const fn route(&self) -> usize {
         self.route
@@ -98,6 +129,21 @@ pub(crate) fn begin<S: Store, M: Memory>(
     claims: Vec<Claim>,
     request: &Request<'_>,
 ) -> Result<Turn, Denial> {
+    let mut turn = by_headers(table, rule, route, subject, claims, request)?;
+    if let Turn::Read(pending) = &mut turn {
+        pending.keep(table.decision);
+    }
+    Ok(turn)
+}
+
+fn by_headers<S: Store, M: Memory>(
+    table: &mut Table<'_, '_, S, M>,
+    rule: &Idempotency,
+    route: usize,
+    subject: Subject,
+    claims: Vec<Claim>,
+    request: &Request<'_>,
+) -> Result<Turn, Denial> {
     if table.decision.mode == Mode::Shadow {
         return in_shadow(table, rule, route, &subject, claims, request);
     }
@@ -108,16 +154,19 @@ pub(crate) fn begin<S: Store, M: Memory>(
         head: head(request),
         claims,
         ours: None,
-        standings: Vec::new(),
         accepts: lines("accept-encoding"),
         owner: owner(request)?,
         subject,
+        said: Said::default(),
     };
-    if announced(request) > rule.max_body && rule.reads_body() {
+    let key = pending.subject.key();
+    // An event that a header names is known without its body.
+    let known = key.is_some() && matches!(rule.by, By::Event { .. });
+    let waits = rule.reads_body() && request.facts.has_body() && !known;
+    if waits && announced(request) > rule.max_body {
         return Err(Denial::BodyTooLarge);
     }
-    let waits = rule.reads_body() && request.facts.has_body();
-    let Some(key) = pending.subject.key() else {
+    let Some(key) = key else {
         if waits {
             // Who is refused anyway need not send a body.
             table.peek(&pending.claims)?;
@@ -140,7 +189,6 @@ pub(crate) fn begin<S: Store, M: Memory>(
             Run::Go => Ok(Turn::Go),
             Run::Ours(place, known) => {
                 pending.ours = Some((place, known));
-                pending.standings.clone_from(&table.decision.standings);
                 Ok(Turn::Read(Box::new(pending)))
             }
             // Somebody was faster; what they sent is compared when this body has come.
@@ -163,11 +211,12 @@ fn in_shadow<S: Store, M: Memory>(
         return Ok(Turn::Go);
     };
     if let Some(record) = table.find(&key)? {
-        return Err(match record.state_at(table.now) {
-            State::Running => Denial::RequestInProgress,
-            State::Unknown => Denial::OutcomeUnknown,
-            State::Done(_) | State::TooLarge => Denial::ResponseNotStored,
-        });
+        match record.state_at(table.now) {
+            State::Running => return Err(Denial::RequestInProgress),
+            State::Unknown if rule.unknown == UnknownRule::Retry => {}
+            State::Unknown => return Err(Denial::OutcomeUnknown),
+            State::Done(_) | State::TooLarge => return Err(Denial::ResponseNotStored),
+        }
     }
     let owner = owner(request)?;
     let run = table.run(rule, owner, &claims, key, None)?;
@@ -272,12 +321,14 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
 
     /// Whether a limit refuses as it is.
     fn peek(&mut self, claims: &[Claim]) -> Result<(), Denial> {
-        // Charged and given back: what is asked here is asked again when the body has come.
+        // Charged and given back: what is asked here is asked again when the body has come, and counted then.
+        let overflows = self.decision.counts.overflows;
         let Some(admission) = self.charge(claims)? else {
             return Ok(());
         };
         admission::refund(self.store, claims, &admission, self.now);
         self.decision.standings.clear();
+        self.decision.counts.overflows = overflows;
         Ok(())
     }
 
@@ -374,7 +425,6 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         if other {
             return Err(Denial::IdempotencyKeyReused);
         }
-        self.decision.standings.clone_from(&pending.standings);
         Ok(run(rule, pending, place))
     }
 
@@ -401,7 +451,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             // A sender wants to know that it arrived, and no more.
             (State::TooLarge, Some(status)) => Ok(Some(Self::status(status.unwrap_or(200)))),
             (State::Done(_), Some(Some(status))) => Ok(Some(Self::status(status))),
-            (State::Done(_), _) => self.replay(pending, record).map(Some),
+            (State::Done(_), _) => self.replay(rule, pending, record).map(Some),
         }
     }
 
@@ -415,7 +465,12 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         Turn::Replay(Replay::new(&nothing, Some(status)))
     }
 
-    fn replay(&mut self, pending: &Pending, record: &Record) -> Result<Turn, Denial> {
+    fn replay(
+        &mut self,
+        rule: &Idempotency,
+        pending: &Pending,
+        record: &Record,
+    ) -> Result<Turn, Denial> {
         let bytes = match drive::answer(self.store, &self.policy.room, record) {
             Ok(bytes) => bytes.unwrap_or_default(),
             Err(error) => {
@@ -433,7 +488,11 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             let lines = || pending.accepts.iter().map(Vec::as_slice);
             let codings = coding.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             if { codings }.any(|coding| !accepts(lines(), coding)) {
-                return Err(Denial::ResponseNotStored);
+                return match rule.by {
+                    By::Key { .. } => Err(Denial::ResponseNotStored),
+                    // A sender wants to know that it arrived, and no more.
+                    By::Event { .. } => Ok(Self::status(stored.status)),
+                };
             }
         }
         Ok(Turn::Replay(Replay::new(&stored, None)))

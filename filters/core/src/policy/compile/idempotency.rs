@@ -100,10 +100,19 @@ pub(super) fn idempotency(
         (execution, timeout_nanos, memory)
         && nanos > lease
     {
-        faults.add(
-            at.push_key("timeout"),
-            "a call may not run beyond its lease; write a longer `lease` or a shorter `timeout`",
-        );
+        match &timeout {
+            Some(timeout) => {
+                let timeout = shown(timeout);
+                faults.add(
+                    at.push_key("timeout"),
+                    format!("a timeout of `{timeout}` is longer than `lease`; write at most that"),
+                );
+            }
+            None => faults.add(
+                at.push_key("lease"),
+                "a call must end within its lease, and may take `15s` by default; write a longer `lease` or a shorter `timeout`",
+            ),
+        }
     }
     let release = match release_statuses {
         Some(list) => statuses(list, at.push_key("release_statuses"), faults),
