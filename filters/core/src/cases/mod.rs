@@ -5,12 +5,14 @@ mod copies;
 mod facts;
 mod isolation;
 mod once;
+mod retries;
 mod run;
 pub mod store_suite;
 
 pub use copies::{CacheKey, cache_key};
 pub use facts::CaseFacts;
 pub use isolation::{Found, Pair, pairs, warnings};
+pub use retries::retries;
 pub use run::{Failure, run};
 
 use serde::{Deserialize, Serialize};

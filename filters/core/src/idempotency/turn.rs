@@ -418,6 +418,8 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
                 Ok(false) => return Err(Denial::RequestInProgress),
                 Err(error) => {
                     self.count(error);
+                    // It does not run, and must not count as lost when its lease ends. Once more is all that can be done.
+                    let _ = drive::settle(self.store, &place, Settled::Released);
                     return Err(Denial::StoreUnavailable);
                 }
             }

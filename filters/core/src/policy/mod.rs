@@ -23,6 +23,8 @@ pub use self::cache::{Cache, CacheBy, OwnerRule, Scope};
 pub use self::idempotency::{By, EventSource, Execution, Fingerprint, Idempotency, UnknownRule};
 pub use self::mistake::Mistake;
 pub use self::parse::Checked;
+#[cfg(feature = "cases")]
+pub(crate) use self::pointer::{Pointer, Step};
 pub use self::read::MAX_DOCUMENT_BYTES;
 #[cfg(feature = "schema")]
 pub use self::schema::schema;

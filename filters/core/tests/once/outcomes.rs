@@ -17,6 +17,7 @@ fn a20_a21_a23_the_details_of_a_response_tell_what_became_of_the_call() {
         ("cluster_not_found", false, NotSent),
         ("route_not_found", false, NotSent),
         ("direct_response", false, NotSent),
+        ("cache_no_route", false, NotSent),
         ("rbac_access_denied_matched_policy[none]", false, NotSent),
         ("request_payload_too_large", false, NotSent),
         ("downstream_remote_disconnect", false, NotSent),

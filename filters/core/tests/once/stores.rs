@@ -84,18 +84,13 @@ fn a40_a_store_that_fails_at_any_call_is_a_503_and_runs_nothing() {
 }
 
 #[test]
-fn a40_a_store_that_fails_for_once_leaves_nothing_that_is_not_over_by_itself() {
+fn a21_a40_what_a_store_that_fails_for_once_refuses_runs_when_it_comes_again() {
     let calls = failing("reject", 0, false).0.store.calls;
     for call in 1..=calls {
         let (mut world, got) = failing("reject", call, false);
         if matches!(got, Got::Refused(_)) {
-            // At worst the record runs until its lease ends and is unknown then; it is never `done`.
             let again = world.send(&Ask::post("k", "{}"));
-            let fine = matches!(
-                &again,
-                Got::Ran(_) | Got::Refused(Denial::RequestInProgress)
-            );
-            assert!(fine, "{call}: {again:?}");
+            assert!(matches!(&again, Got::Ran(_)), "{call}: {again:?}");
         }
     }
 }
