@@ -153,7 +153,7 @@ fn observed(
     if found.replayed == Some(true) {
         return found;
     }
-    if let Turn::Run(running) = turn {
+    if let Turn::Run(running) | Turn::Detach(running, _) = turn {
         once::answered(policy, &running, &step.answer, store);
     }
     if let Some(plan) = &plan {

@@ -41,10 +41,14 @@ impl Replay {
 }
 
 /// Whether a caller who sends these lines of `Accept-Encoding` takes an answer in this coding (RFC 9110, section 12.5.3).
-/// Who says nothing takes what everybody can read.
+/// Who has no such line takes every coding, and who has an empty one takes none.
 pub(super) fn accepts<'a>(lines: impl Iterator<Item = &'a [u8]>, coding: &[u8]) -> bool {
     let identity = coding.eq_ignore_ascii_case(b"identity");
     let mut any = None;
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return true;
+    }
     for member in lines.flat_map(|line| line.split(|byte| *byte == b',')) {
         let mut parts = member.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
         let name = parts.next().unwrap_or_default();

@@ -216,6 +216,9 @@ fn a30_a_coding_that_is_not_taken_is_not_sent() {
         assert_eq!(denial, Denial::ResponseNotStored, "{not}");
         assert_eq!(told(&world.policy, &denial).status, 409);
     }
+    // Who says nothing takes what the origin sent to who said nothing.
+    let silent = ask.clone().set("accept-encoding", None);
+    assert_eq!(world.send(&silent).replayed().body, b"\x1f\x8b");
     // Without a coding everybody can read it.
     let running = world.send(&Ask::post("l", "{}")).ran();
     world.answer(&running, 200, &[], b"plain");
