@@ -204,7 +204,8 @@ fn e4_a_duplicate_is_told_that_it_arrived_though_its_answer_cannot_be_sent() {
     let coded = Ask::event("{}").with("webhook-id", "2");
     let running = world.send(&coded).ran();
     world.answer(&running, 201, &[("content-encoding", "br")], b"abc");
-    let replay = world.send(&coded).replayed();
+    let again = coded.with("accept-encoding", "gzip");
+    let replay = world.send(&again).replayed();
     assert_eq!((replay.status, replay.body), (201, Vec::new()));
 }
 
