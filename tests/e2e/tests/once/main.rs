@@ -9,7 +9,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod keys;
 mod parallel;
+mod scopes;
 mod script;
 mod stand;
 
