@@ -9,8 +9,12 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod freed;
 mod keys;
+mod leaving;
+mod outcomes;
 mod parallel;
+mod parts;
 mod scopes;
 mod script;
 mod stand;
