@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod bodies;
 mod freed;
 mod keys;
 mod leaving;
