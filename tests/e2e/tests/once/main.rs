@@ -10,12 +10,14 @@
 )]
 
 mod bodies;
+mod charged;
 mod freed;
 mod keys;
 mod leaving;
 mod outcomes;
 mod parallel;
 mod parts;
+mod replays;
 mod scopes;
 mod script;
 mod stand;
