@@ -12,6 +12,7 @@
 mod bodies;
 mod charged;
 mod freed;
+mod grpc;
 mod keys;
 mod leaving;
 mod outcomes;
