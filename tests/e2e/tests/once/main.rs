@@ -21,6 +21,7 @@ mod parts;
 mod replays;
 mod scopes;
 mod script;
+mod shadow;
 mod stand;
 
 use serde_json::Value;
