@@ -23,6 +23,7 @@ mod scopes;
 mod script;
 mod shadow;
 mod stand;
+mod time;
 
 use serde_json::Value;
 use tidegate_e2e::Answer;
