@@ -18,6 +18,7 @@ mod leaving;
 mod outcomes;
 mod parallel;
 mod parts;
+mod reload;
 mod replays;
 mod scopes;
 mod script;
