@@ -11,7 +11,9 @@
 
 mod bodies;
 mod charged;
+mod flood;
 mod freed;
+mod full;
 mod grpc;
 mod keys;
 mod leaving;
