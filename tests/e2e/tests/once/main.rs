@@ -27,6 +27,7 @@ mod script;
 mod shadow;
 mod stand;
 mod time;
+mod webhooks;
 
 use serde_json::Value;
 use tidegate_e2e::Answer;
