@@ -20,12 +20,15 @@ mod leaving;
 mod outcomes;
 mod parallel;
 mod parts;
+mod python;
 mod reload;
 mod replays;
 mod scopes;
 mod script;
 mod shadow;
 mod stand;
+mod standard_webhooks;
+mod stripe;
 mod time;
 mod webhooks;
 
