@@ -80,6 +80,16 @@ impl Reply {
         self
     }
 
+    /// Adds a trailer; over HTTP/1.1 it is lost.
+    #[must_use]
+    pub fn trailer(mut self, name: &'static str, value: &'static str) -> Self {
+        self.trailers.get_or_insert_default().append(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+        self
+    }
+
     /// What a request without an arranged answer gets:
     ///
     /// - path `/status/N`, or header `x-origin-respond-status: N`: status N;
