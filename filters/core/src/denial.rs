@@ -52,8 +52,8 @@ pub enum Denial {
     IdempotencyKeyReused,
     /// The body is larger than may be read.
     BodyTooLarge,
-    /// The call cannot be made in the client's place: a header holds bytes that are not UTF-8.
-    NotDetachable,
+    /// The request cannot be made once; why is to be read after `this request`.
+    NotRecordable(&'static str),
     /// The response is not its caller's: its seal is another's or missing, or it names another owner.
     ResponseOwnerMismatch,
     /// A proxy on the way to the origin answered in its place, with this status: 400 to 599.
@@ -72,7 +72,7 @@ pub const RULES: [&str; 14] = [
     "idempotency-key-reused",
     "identity-ambiguous",
     "identity-required",
-    "not-detachable",
+    "not-recordable",
     "outcome-unknown",
     "request-in-progress",
     "reserved-name",
@@ -106,7 +106,7 @@ impl Denial {
             Self::ResponseNotStored => "response-not-stored",
             Self::IdempotencyKeyReused => "idempotency-key-reused",
             Self::BodyTooLarge => "body-too-large",
-            Self::NotDetachable => "not-detachable",
+            Self::NotRecordable(_) => "not-recordable",
             Self::ResponseOwnerMismatch => "response-owner-mismatch",
             Self::NoAnswer(_) => "no-answer",
             Self::RouteChanged => "route-changed",

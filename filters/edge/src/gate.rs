@@ -182,7 +182,9 @@ impl Stream {
         {
             self.sent = Sent::of(&headers);
             if self.sent.is_none() {
-                decision.denial = Some(Denial::NotDetachable);
+                decision.denial = Some(Denial::NotRecordable(
+                    "outlives its client, and a header of it is not UTF-8; send it without",
+                ));
                 self.release(&decision.turn);
             }
         }

@@ -61,7 +61,7 @@ pub fn answer(
         | Denial::IdempotencyKeyMissing
         | Denial::IdempotencyKeyInvalid(_)
         | Denial::EventAmbiguous { .. }
-        | Denial::NotDetachable
+        | Denial::NotRecordable(_)
         | Denial::CostInvalid { .. }
         | Denial::IdentityAmbiguous(_)
         | Denial::ReservedName { .. }

@@ -173,10 +173,7 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
             "body too large",
             "the body of this request is larger than may be read; send a smaller one".to_owned(),
         ),
-        Denial::NotDetachable => (
-            "not detachable",
-            "this request outlives its client, and a header of it is not UTF-8; send it without".to_owned(),
-        ),
+        Denial::NotRecordable(fault) => ("not recordable", format!("this request {fault}")),
         Denial::ResponseOwnerMismatch => (
             "response owner mismatch",
             "the response to this request was not made for its caller; it was withheld".to_owned(),

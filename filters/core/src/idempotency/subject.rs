@@ -42,12 +42,13 @@ pub(crate) fn subject(
     identity: &Identity<'_>,
     request: &Request<'_>,
 ) -> Result<Option<Subject>, Denial> {
-    // A stream goes both ways and has no one answer.
-    let grpc = request
-        .lines("content-type")
-        .any(|kind| kind.starts_with(b"application/grpc"));
-    if grpc || request.lines("upgrade").next().is_some() {
-        return Ok(None);
+    if is_stream(request) {
+        return match &rule.by {
+            By::Key { required: true, .. } => Err(Denial::NotRecordable(
+                "is a stream, which has no one answer; a route that asks for a key takes none",
+            )),
+            _ => Ok(None),
+        };
     }
     let mut scope = Parts::new();
     let mut part = |tag, part: Option<&crate::identity::Part<'_>>| {
@@ -126,6 +127,12 @@ pub(crate) fn subject(
 fn in_body(sources: Option<&[EventSource]>) -> bool {
     let header = |source: &EventSource| matches!(source, EventSource::Header(_));
     !sources.unwrap_or_default().iter().all(header)
+}
+
+/// Whether a request goes both ways for as long as it likes.
+fn is_stream(request: &Request<'_>) -> bool {
+    let grpc = |kind: &[u8]| kind.starts_with(b"application/grpc");
+    request.lines("content-type").any(grpc) || request.lines("upgrade").next().is_some()
 }
 
 /// The first event that a header names, and which source that is.

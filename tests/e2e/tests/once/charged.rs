@@ -62,7 +62,6 @@ async fn a31_the_rate_limit_fields_are_those_of_the_exchange() {
 }
 
 #[tokio::test]
-#[ignore = "the answer to a charge that has a body lacks them: what was charged for its head is forgotten with its body"]
 async fn a31_the_rate_limit_fields_are_there_for_a_charge_with_a_body() {
     have_fields_of_their_own("a body").await;
 }

@@ -202,7 +202,9 @@ async fn a30_a_coding_is_replayed_to_who_takes_it() {
     };
     let first = ask(&["gzip"]).await;
     for accepts in [
-        &["gzip"][..],
+        // Who says nothing takes every coding.
+        &[][..],
+        &["gzip"],
         &["br, GZIP;q=0.5"],
         &["br", "gzip"],
         &["*"],
@@ -213,13 +215,7 @@ async fn a30_a_coding_is_replayed_to_who_takes_it() {
         is_replay_of(&again, &first);
         assert_eq!(again.header("content-encoding"), Some("gzip"));
     }
-    for accepts in [
-        &[][..],
-        &["identity"],
-        &["gzip;q=0"],
-        &["*;q=0, br"],
-        &["br"],
-    ] {
+    for accepts in [&["identity"][..], &["gzip;q=0"], &["*;q=0, br"], &["br"]] {
         let refused = ask(accepts).await;
         assert_eq!(refused.status, 409, "{accepts:?}: {refused:?}");
         is_problem(&refused, 409, "response-not-stored");

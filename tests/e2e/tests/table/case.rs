@@ -141,8 +141,6 @@ fn asked(answer: &CaseAnswer) -> Result<Vec<(&'static str, String)>> {
     if !headers.is_empty() {
         asked.push(("x-origin-respond-headers", serde_json::to_string(headers)?));
     }
-    if !body.is_empty() {
-        asked.push(("x-origin-respond-body", body.clone()));
-    }
+    asked.push(("x-origin-respond-body", body.clone()));
     Ok(asked)
 }
