@@ -11,6 +11,7 @@
 
 mod bodies;
 mod charged;
+mod detached;
 mod flood;
 mod freed;
 mod full;
