@@ -1,10 +1,13 @@
 //! Callers that speak gRPC.
 
+use anyhow::ensure;
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
-use tidegate_e2e::{Answer, Client, Reply};
+use tidegate_e2e::{Answer, Client, Reply, eventually};
+use tokio::time::Instant;
 
-use crate::stand::Stand;
+use crate::parts::{Parts, send_as};
+use crate::stand::{SOON, Stand};
 use crate::{KEY, REPLAYED};
 
 const METHOD: &str = "/v1/Make";
@@ -78,4 +81,26 @@ async fn a18_a_call_that_failed_is_answered_by_its_failure() {
         assert_eq!(answer.header(REPLAYED), replayed, "{answer:?}");
     }
     assert_eq!(stand.origin.total(), 1);
+}
+
+#[tokio::test]
+#[ignore = "it is held until it ends, so a caller that waits for a message in between waits for ever"]
+async fn a35_a_stream_goes_on_before_it_ends() {
+    let stand = Stand::of(json!({"key": "optional"})).await;
+    // By no rule, and by one.
+    for path in ["/other", METHOD] {
+        // For more than a second, one message after the other.
+        let parts = Parts::new(vec![MESSAGE.to_vec(); 400], None);
+        let kind = "application/grpc";
+        let call = send_as(kind, &stand.envoy, path, "k", true, parts);
+        let began = Instant::now();
+        let begins = eventually(SOON, async || {
+            ensure!(stand.origin.count(path) == 1);
+            Ok(began.elapsed())
+        });
+        let (answer, begun) = tokio::join!(call, begins);
+        assert_eq!(grpc_status(&answer), Some("0"), "{answer:?}");
+        let begun = begun.unwrap();
+        assert!(begun < began.elapsed() / 2, "{path}: only after {begun:?}");
+    }
 }
