@@ -157,7 +157,23 @@ impl Stream {
         let bytes = host::header_pairs(Map::Request).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         #[cfg(feature = "test-switches")]
-        crate::switches::obey(&headers);
+        {
+            crate::switches::obey(&headers);
+            if let Some(result) = crate::switches::suite(&gate.policy, &headers) {
+                let (status, said) = match result {
+                    Ok(()) => (200, "every check holds".to_owned()),
+                    Err(wrong) => (500, wrong),
+                };
+                let _ = host::send_response(
+                    status,
+                    "tidegate_suite",
+                    &pairs::write(&[]),
+                    said.as_bytes(),
+                    -1,
+                );
+                return Action::Pause;
+            }
+        }
 
         let mut decision = gate.decide(&headers, !ends);
         let mut passed = Passed {

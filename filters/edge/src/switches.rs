@@ -1,9 +1,13 @@
 //! Switches for tests; compiled only with the feature `test-switches`, never into the module that is shipped.
 
 use tidegate_core::cache::Marker;
+use tidegate_core::cases;
+use tidegate_core::policy::Policy;
+use tidegate_core::store::StoreError;
 
 use crate::host;
 use crate::pairs::Pair;
+use crate::store::SharedStore;
 
 /// A request with this header takes down the worker's VM.
 const TRAP: &[u8] = b"x-test-trap";
@@ -56,4 +60,29 @@ fn set_ahead(headers: &[Pair<'_>]) {
     let known = host::shared(AHEAD_NAME).ok().flatten();
     let cas = known.map_or(u32::MAX, |(_, cas)| cas);
     let _ = host::swap_shared(AHEAD_NAME, &nanos, cas);
+}
+
+/// A request with this header runs what every store has to do on the one that the workers share.
+const STORE_SUITE: &[u8] = b"x-test-store-suite";
+
+/// What came of the suite, if it was asked for.
+pub(crate) fn suite(policy: &Policy, headers: &[Pair<'_>]) -> Option<Result<(), String>> {
+    headers.iter().find(|(name, _)| *name == STORE_SUITE)?;
+    // Nobody has written to a store whose policy has a name of its own.
+    let mut policy = policy.clone();
+    let name: [u8; 8] = host::random().ok()?;
+    let mut number = u64::from_le_bytes(name);
+    let make = || {
+        number = number.wrapping_add(1);
+        policy.name = format!("suite-{number}");
+        SharedStore::open(&policy)
+    };
+    Some(suite_of(make))
+}
+
+fn suite_of(mut make: impl FnMut() -> Result<SharedStore, StoreError>) -> Result<(), String> {
+    // It opened once for the policy itself, and opens the same way for another name.
+    make().map_err(|error| format!("{error:?}"))?;
+    #[allow(clippy::panic, reason = "a test that cannot go on fails")]
+    cases::store_suite::suite(|| make().unwrap_or_else(|error| panic!("{error:?}")))
 }

@@ -300,3 +300,26 @@ async fn a35_no_body_is_no_body_however_that_is_said() {
     }
     assert_eq!(stand.origin.total(), 1);
 }
+
+#[tokio::test]
+async fn a34_the_default_limit_is_what_envoy_buffers() {
+    const MIB: usize = 1 << 20;
+    let stand = Stand::of(json!({"key": "required"})).await;
+    for h2 in [false, true] {
+        let client = if h2 { Client::h2() } else { Client::h1() };
+        for (length, fits) in [(MIB, true), (MIB + 1, false)] {
+            stand.origin.forget();
+            let key = format!("{length}-{h2}");
+            for _ in 0..2 {
+                let call = charge_by(&client, &stand.envoy, &key).body(bytes(length));
+                let answer = call.send().await.unwrap();
+                if fits {
+                    assert_eq!(answer.status, 200, "{key}: {answer:?}");
+                } else {
+                    is_problem(&answer, 413, "body-too-large");
+                }
+            }
+            assert_eq!(stand.origin.total(), u64::from(fits), "{key}");
+        }
+    }
+}

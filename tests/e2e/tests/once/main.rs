@@ -11,6 +11,7 @@
 
 mod bodies;
 mod charged;
+mod contract;
 mod detached;
 mod flood;
 mod freed;

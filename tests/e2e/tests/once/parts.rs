@@ -57,11 +57,23 @@ impl Body for Parts {
 
 /// Sends amy's request with this key and these parts, over HTTP/2 or HTTP/1.1, without saying how long it is.
 pub(crate) async fn send(envoy: &Envoy, path: &str, key: &str, h2: bool, body: Parts) -> Answer {
+    send_as("application/json", envoy, path, key, h2, body).await
+}
+
+/// The same with another type of content.
+pub(crate) async fn send_as(
+    kind: &str,
+    envoy: &Envoy,
+    path: &str,
+    key: &str,
+    h2: bool,
+    body: Parts,
+) -> Answer {
     let pool: Client<HttpConnector, Parts> = Client::builder(TokioExecutor::new())
         .http2_only(h2)
         .build_http();
     let request = Request::post(envoy.at(path))
-        .header("content-type", "application/json")
+        .header("content-type", kind)
         .header("x-account", "amy")
         .header(KEY, format!("\"{key}\""))
         .body(body)
