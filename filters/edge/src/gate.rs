@@ -1,7 +1,7 @@
 //! The role `gate`: decides about each request on its way in; on the way out it lets a response go to its own caller
 //! alone, and adds the rate limit fields.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -38,6 +38,8 @@ pub(crate) struct Gate {
     keys: Keys,
     pub(crate) state: RefCell<(SharedStore, Refusals)>,
     pub(crate) strayed: RefCell<Strayed>,
+    /// Whether the number of records was noted.
+    pub(crate) shaped: Cell<bool>,
     /// Calls that outlive their clients.
     pub(crate) calls: RefCell<Calls>,
 }
@@ -54,6 +56,7 @@ impl Gate {
                 .to_owned()
         })?;
         Ok(Self {
+            shaped: Cell::new(false),
             calls: RefCell::new(Calls::default()),
             metrics: Metrics::new(&policy),
             policy,
@@ -232,9 +235,7 @@ impl Stream {
         let decision = if read {
             gate.resume(*pending)
         } else {
-            if let Some(place) = pending.place() {
-                gate.settle(&place, Settled::Released);
-            }
+            gate.withdraw(&pending);
             Decision::unread(&gate.policy, Denial::BodyTooLarge)
         };
         let id = self.passed.as_ref().and_then(|passed| passed.id.clone());
@@ -293,13 +294,12 @@ impl Stream {
 
     /// Gives back what was claimed for a request that is refused after all.
     fn release(&self, turn: &Turn) {
-        let place = match turn {
-            Turn::Read(pending) => pending.place(),
-            Turn::Run(running) | Turn::Detach(running, _) => Some(running.place),
-            Turn::Go | Turn::Replay(_) => None,
-        };
-        if let Some(place) = place {
-            self.gate.settle(&place, Settled::Released);
+        match turn {
+            Turn::Read(pending) => self.gate.withdraw(pending),
+            Turn::Run(running) | Turn::Detach(running, _) => {
+                self.gate.settle(&running.place, Settled::Released);
+            }
+            Turn::Go | Turn::Replay(_) => {}
         }
     }
 

@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
-use tidegate_core::idempotency::{Capture, Outcome, Pending, Running};
+use tidegate_core::idempotency::{self, Capture, Outcome, Pending, Running};
 use tidegate_core::policy::Idempotency;
 use tidegate_core::records::{Place, Settled, drive};
 
 use crate::gate::{Gate, now};
-use crate::host::{self, Map};
+use crate::host::{self, Level, Map};
 use crate::pairs::{self, Pair};
 
 /// How far a request has come that is made once.
@@ -96,11 +96,7 @@ impl Once {
     pub(crate) fn end(&mut self, gate: &Rc<Gate>) {
         match core::mem::take(self) {
             Self::Nothing => {}
-            Self::Reading(pending) => {
-                if let Some(place) = pending.place() {
-                    gate.settle(&place, Settled::Released);
-                }
-            }
+            Self::Reading(pending) => gate.withdraw(&pending),
             Self::Running(running) => {
                 if let Some(rule) = rule(gate, &running) {
                     // An answer of which nothing was seen is no answer.
@@ -142,10 +138,23 @@ impl Gate {
         }
     }
 
+    /// Gives back what was claimed and charged for a request that ends before it has come as a whole.
+    pub(crate) fn withdraw(&self, pending: &Pending) {
+        let (store, _) = &mut *self.state.borrow_mut();
+        let withdrawn = now().is_ok_and(|now| idempotency::withdraw(pending, store, now).is_ok());
+        if !withdrawn {
+            self.metrics.count_store_error();
+        }
+    }
+
     /// Takes the next records out that are over. All workers together look at each set once a minute.
     pub(crate) fn sweep(&self) {
         let Ok(now) = now() else { return };
         let (store, _) = &mut *self.state.borrow_mut();
+        if !self.shaped.replace(true) && !store.note_shape() {
+            let text = "tidegate: `$.capacity.records` is another number than before: records start anew, and requests that were made once may be made again";
+            host::log(Level::Warn, text);
+        }
         if drive::sweep_some(store, &self.policy.room, now).is_err() {
             self.metrics.count_store_error();
         }

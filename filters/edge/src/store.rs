@@ -67,6 +67,19 @@ impl SharedStore {
 
     /// Writes the name of a value. Of one that is no bucket it ends in a word and a number, where that of a set has numbers
     /// alone behind the limit.
+    /// Notes under which number of records they are found; `false` if there were some under another.
+    pub(crate) fn note_shape(&self) -> bool {
+        let name = [self.others.as_slice(), b"shape"].concat();
+        match read_or_put(&name, &self.records) {
+            Ok((known, _)) if known == self.records => true,
+            Ok((_, cas)) => {
+                let _ = host::swap_shared(&name, &self.records, cas);
+                false
+            }
+            Err(_) => true,
+        }
+    }
+
     fn name(&mut self, slot: Slot) {
         let Self {
             tables,

@@ -3,7 +3,7 @@
 use super::{CaseAnswer, CaseRequest};
 use crate::denial::Denial;
 use crate::engine::{self, Decision};
-use crate::idempotency::{Capture, Outcome, Pending, Running};
+use crate::idempotency::{self, Capture, Outcome, Pending, Running};
 use crate::policy::Policy;
 use crate::records::{Settled, drive};
 use crate::store::{MemoryStore, StoreError};
@@ -20,9 +20,7 @@ pub(super) fn whole<'p>(
     if pending.body.push(body.as_bytes()).is_ok() {
         return engine::resume(policy, pending, store, &mut (), now);
     }
-    if let Some(place) = pending.place() {
-        settled(drive::settle(store, &place, Settled::Released));
-    }
+    settled(idempotency::withdraw(&pending, store, now).map(|()| true));
     Decision::unread(policy, Denial::BodyTooLarge)
 }
 

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::replay::{Replay, accepts};
 use super::subject::Subject;
-use crate::admission::{self, Claim, Standing};
+use crate::admission::{self, Admission, Claim, Standing};
 use crate::denial::Denial;
 use crate::engine::{Counts, Decision, Memory, admit};
 use crate::key::Parts;
@@ -46,6 +46,8 @@ pub struct Pending {
     claims: Vec<Claim>,
     /// The record, if it was claimed already, and what the request must be, if it was claimed before.
     ours: Option<(Place, Option<Digest>)>,
+    /// What was charged for it.
+    charged: Option<Admission>,
     /// The lines of `Accept-Encoding`.
     accepts: Vec<Vec<u8>>,
     owner: Owner,
@@ -154,6 +156,7 @@ fn by_headers<S: Store, M: Memory>(
         head: head(request),
         claims,
         ours: None,
+        charged: None,
         accepts: lines("accept-encoding"),
         owner: owner(request)?,
         subject,
@@ -187,8 +190,9 @@ fn by_headers<S: Store, M: Memory>(
         Some(_) => Ok(Turn::Read(Box::new(pending))),
         None => match table.run(rule, pending.owner, &pending.claims, key, None)? {
             Run::Go => Ok(Turn::Go),
-            Run::Ours(place, known) => {
+            Run::Ours(place, known, charged) => {
                 pending.ours = Some((place, known));
+                pending.charged = charged;
                 Ok(Turn::Read(Box::new(pending)))
             }
             // Somebody was faster; what they sent is compared when this body has come.
@@ -221,7 +225,7 @@ fn in_shadow<S: Store, M: Memory>(
     let owner = owner(request)?;
     let run = table.run(rule, owner, &claims, key, None)?;
     Ok(match run {
-        Run::Ours(place, _) => Turn::Run(Running {
+        Run::Ours(place, ..) => Turn::Run(Running {
             route,
             place,
             keeps: false,
@@ -275,7 +279,7 @@ pub(crate) fn proceed<S: Store, M: Memory>(
         }
         match table.run(rule, pending.owner, &pending.claims, key, fingerprint)? {
             Run::Go => return Ok(Turn::Go),
-            Run::Ours(place, _) => return Ok(run(rule, pending, place)),
+            Run::Ours(place, ..) => return Ok(run(rule, pending, place)),
             Run::Taken(record) => {
                 if let Some(turn) = table.answer(rule, &pending, &record, fingerprint.as_ref())? {
                     return Ok(turn);
@@ -299,11 +303,25 @@ fn run(rule: &Idempotency, pending: Pending, place: Place) -> Turn {
     }
 }
 
+/// Gives back what was claimed and charged for a request that ends before it has come as a whole.
+///
+/// # Errors
+/// The store's: the record is lost when its lease ends.
+pub fn withdraw<S: Store>(pending: &Pending, store: &mut S, now: u64) -> Result<(), StoreError> {
+    if let Some(charged) = &pending.charged {
+        admission::refund(store, &pending.claims, charged, now);
+    }
+    if let Some((place, _)) = &pending.ours {
+        drive::settle(store, place, Settled::Released)?;
+    }
+    Ok(())
+}
+
 /// What came of charging and claiming.
 enum Run {
     /// There is no record, and by the policy's rule it goes on.
     Go,
-    Ours(Place, Option<Digest>),
+    Ours(Place, Option<Digest>, Option<Admission>),
     Taken(Record),
 }
 
@@ -332,7 +350,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         Ok(())
     }
 
-    fn charge(&mut self, claims: &[Claim]) -> Result<Option<admission::Admission>, Denial> {
+    fn charge(&mut self, claims: &[Claim]) -> Result<Option<Admission>, Denial> {
         if claims.is_empty() {
             return Ok(None);
         }
@@ -368,7 +386,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         let admission = self.charge(claims)?;
         let claimed = drive::claim(self.store, &self.policy.room, &wanted, self.now);
         let (rule, run) = match claimed {
-            Ok(Claimed::Ours { place, known }) => return Ok(Run::Ours(place, known)),
+            Ok(Claimed::Ours { place, known }) => return Ok(Run::Ours(place, known, admission)),
             Ok(Claimed::Taken(record)) => (None, Run::Taken(record)),
             Ok(Claimed::Full) => {
                 let counts = &mut self.decision.counts;
