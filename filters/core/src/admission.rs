@@ -100,6 +100,8 @@ pub struct Admission {
     pub store_errors: u32,
     /// How many buckets were given up because their swaps were lost too often.
     pub contended: u32,
+    /// For each limit what its bucket was charged from and to, if it was charged.
+    charges: Vec<Option<(FullAt, FullAt)>>,
 }
 
 /// What came of reading a bucket.
@@ -134,7 +136,8 @@ pub fn admit<S: Store>(
             verdict = alone(claim, reading);
             if verdict != Verdict::Admitted {
                 let failed = claims.iter().zip(charged).rev();
-                let failed = failed.filter_map(|(c, r)| take_back(store, c, r, now).err());
+                let failed =
+                    failed.filter_map(|(c, r)| take_back(store, c, charged_by(r)?, now).err());
                 not_taken_back.extend(failed);
                 break;
             }
@@ -184,6 +187,10 @@ impl Admission {
             overflows: 0,
             store_errors: 0,
             contended: 0,
+            charges: match verdict {
+                Verdict::Admitted => readings.iter().map(charged_by).collect(),
+                _ => Vec::new(),
+            },
         };
         for error in not_taken_back {
             admission.count(*error);
@@ -230,10 +237,7 @@ impl Admission {
 
 impl Claim {
     const fn slot(&self) -> Slot {
-        Slot {
-            limit: self.limit,
-            set: self.set,
-        }
+        Slot::Buckets(self.limit, self.set)
     }
 }
 
@@ -282,25 +286,39 @@ fn charge<S: Store>(store: &mut S, claim: &Claim, reading: &mut Reading, now: u6
     }
 }
 
-/// Takes the charge back that followed a reading, if there was one.
+/// Takes back what [`admit`] charged for a request that is not to be charged after all. What cannot be taken back stays
+/// charged.
+pub fn refund<S: Store>(store: &mut S, claims: &[Claim], admission: &Admission, now: u64) {
+    for (claim, charge) in claims.iter().zip(&admission.charges) {
+        if let Some(charge) = charge {
+            let _ = take_back(store, claim, *charge, now);
+        }
+    }
+}
+
+/// The charge that followed a reading, if there was one: from which state to which.
+fn charged_by(reading: &Reading) -> Option<(FullAt, FullAt)> {
+    match reading {
+        Ok(Read {
+            check: Check::Now { charged },
+            bucket: Bucket { state, .. },
+            ..
+        }) => Some((*state, *charged)),
+        _ => None,
+    }
+}
+
+/// Takes a charge back.
 fn take_back<S: Store>(
     store: &mut S,
     claim: &Claim,
-    reading: &Reading,
+    (before, charged): (FullAt, FullAt),
     now: u64,
 ) -> Result<(), StoreError> {
-    let Ok(Read {
-        check: Check::Now { charged },
-        bucket: Bucket { state: before, .. },
-        ..
-    }) = reading
-    else {
-        return Ok(());
-    };
     for _ in 0..MAX_SWAPS {
         let mut read = read(store, claim, now)?;
         let now = store.later(now);
-        let state = gcra::refund(read.bucket.state, *before, *charged, now);
+        let state = gcra::refund(read.bucket.state, before, charged, now);
         if state == read.bucket.state || write(store, claim, &mut read, state, now)? == Swap::Done {
             return Ok(());
         }

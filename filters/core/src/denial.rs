@@ -33,6 +33,27 @@ pub enum Denial {
     HeadersUnreadable,
     /// A limit's state could not be read or swapped.
     StoreUnavailable,
+    /// The route asks for an `Idempotency-Key`, and there is none.
+    IdempotencyKeyMissing,
+    /// The `Idempotency-Key` is malformed; what is wrong is to be read after its name.
+    IdempotencyKeyInvalid(&'static str),
+    /// The header that names an event is there twice.
+    EventAmbiguous {
+        /// The header.
+        header: String,
+    },
+    /// A request with the same key runs.
+    RequestInProgress,
+    /// What became of the request with the same key is not known.
+    OutcomeUnknown,
+    /// The answer to the request with the same key was too large to keep, or is in a coding that this caller does not take.
+    ResponseNotStored,
+    /// The same key came with another request.
+    IdempotencyKeyReused,
+    /// The body is larger than may be read.
+    BodyTooLarge,
+    /// The request cannot be made once; why is to be read after `this request`.
+    NotRecordable(&'static str),
     /// The response is not its caller's: its seal is another's or missing, or it names another owner.
     ResponseOwnerMismatch,
     /// A proxy on the way to the origin answered in its place, with this status: 400 to 599.
@@ -42,12 +63,20 @@ pub enum Denial {
 }
 
 /// The rules about requests that are no limits, as metrics and access logs name them; no limit may have such a name.
-pub const RULES: [&str; 6] = [
+pub const RULES: [&str; 14] = [
+    "body-too-large",
     "cost-exceeds-burst",
     "cost-invalid",
+    "idempotency-key-invalid",
+    "idempotency-key-missing",
+    "idempotency-key-reused",
     "identity-ambiguous",
     "identity-required",
+    "not-recordable",
+    "outcome-unknown",
+    "request-in-progress",
     "reserved-name",
+    "response-not-stored",
     "store-unavailable",
 ];
 
@@ -68,6 +97,16 @@ impl Denial {
             Self::IdentityRequired => "identity-required",
             Self::ReservedName { .. } => "reserved-name",
             Self::StoreUnavailable => "store-unavailable",
+            Self::IdempotencyKeyMissing => "idempotency-key-missing",
+            Self::IdempotencyKeyInvalid(_) | Self::EventAmbiguous { .. } => {
+                "idempotency-key-invalid"
+            }
+            Self::RequestInProgress => "request-in-progress",
+            Self::OutcomeUnknown => "outcome-unknown",
+            Self::ResponseNotStored => "response-not-stored",
+            Self::IdempotencyKeyReused => "idempotency-key-reused",
+            Self::BodyTooLarge => "body-too-large",
+            Self::NotRecordable(_) => "not-recordable",
             Self::ResponseOwnerMismatch => "response-owner-mismatch",
             Self::NoAnswer(_) => "no-answer",
             Self::RouteChanged => "route-changed",

@@ -4,21 +4,22 @@ use crate::admission::{self, Admission, Claim, Said, Standing, Verdict};
 use crate::cache::Plan;
 use crate::denial::Denial;
 use crate::dimensions::Dimensions;
+use crate::idempotency::{self, Pending, Subject, Table, Turn};
 use crate::identity::Identity;
 use crate::key::{Key, Secret};
-use crate::policy::{Anonymous, Cost, LimitId, Mode, Policy, Route};
+use crate::policy::{Anonymous, Cost, Idempotency, LimitId, Mode, Policy, Route};
 use crate::quota::NANOS_PER_SEC;
 use crate::request::Request;
 use crate::reserved;
 use crate::route;
-use crate::store::{Generations, Store};
+use crate::store::Store;
 use crate::table;
 
 /// For how long a refusal may be remembered without asking the store, in nanoseconds.
 pub const MAX_REMEMBERED: u64 = NANOS_PER_SEC;
 
 /// What was decided about a request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Decision<'p> {
     /// The route that the request takes.
     pub route: Option<&'p Route>,
@@ -35,6 +36,8 @@ pub struct Decision<'p> {
     /// What caches are told, if the request goes ahead; `None` where the policy does not speak of caches, or is in
     /// shadow.
     pub cache: Option<Plan>,
+    /// What is next for the request, if nothing refuses it.
+    pub turn: Turn,
 }
 
 /// What operators want to count about a decision.
@@ -48,6 +51,8 @@ pub struct Counts {
     pub contended: u32,
     /// The refusal was remembered; the store was not asked.
     pub remembered: bool,
+    /// There was no room for a record.
+    pub store_full: u32,
 }
 
 impl<'p> Decision<'p> {
@@ -74,6 +79,7 @@ impl<'p> Decision<'p> {
             unkeyed: Vec::new(),
             counts: Counts::default(),
             cache: Plan::of(policy, mode),
+            turn: Turn::Go,
         }
     }
 
@@ -137,7 +143,7 @@ impl Memory for () {
 }
 
 /// Decides about a request at `now`, in nanoseconds on a clock of which the store's states are times.
-pub fn decide<'p, S: Store + Generations, M: Memory>(
+pub fn decide<'p, S: Store, M: Memory>(
     policy: &'p Policy,
     request: &Request<'_>,
     store: &mut S,
@@ -151,26 +157,89 @@ pub fn decide<'p, S: Store + Generations, M: Memory>(
     decision
 }
 
-fn weigh<S: Store + Generations, M: Memory>(
-    policy: &Policy,
+fn weigh<'p, S: Store, M: Memory>(
+    policy: &'p Policy,
     request: &Request<'_>,
     store: &mut S,
     memory: &mut M,
     now: u64,
-    decision: &mut Decision<'_>,
+    decision: &mut Decision<'p>,
 ) -> Result<(), Denial> {
     if let Some(name) = reserved::find(request) {
         return Err(Denial::ReservedName { name });
     }
     let identity = Identity::of(&policy.identity, request).map_err(Denial::IdentityAmbiguous)?;
     let claims = claims(policy, request, &identity, store.secret(), decision)?;
-    if !claims.is_empty() {
-        admit(policy, &claims, store, memory, now, decision)?;
+    match recorded(policy, request, &identity, decision)? {
+        Some((rule, route, subject)) => {
+            let mut table = Table {
+                policy,
+                store: &mut *store,
+                memory,
+                now,
+                decision,
+            };
+            let turn = idempotency::begin(&mut table, rule, route, subject, claims, request)?;
+            decision.turn = turn;
+        }
+        None if claims.is_empty() => {}
+        None => {
+            admit(policy, &claims, store, memory, now, decision)?;
+        }
     }
     if let Some(plan) = &mut decision.cache {
         plan.complete(policy, decision.route, &identity, request, store)?;
     }
     Ok(())
+}
+
+/// Decides about a request whose body has been read, at `now`. What was charged and counted when its headers came is part
+/// of the decision.
+pub fn resume<'p, S: Store, M: Memory>(
+    policy: &'p Policy,
+    mut pending: Pending,
+    store: &mut S,
+    memory: &mut M,
+    now: u64,
+) -> Decision<'p> {
+    let route = policy.routes.get(pending.route());
+    let mut decision = Decision::about(policy, route);
+    let Some(rule) = route.and_then(|route| route.idempotency.as_ref()) else {
+        return decision;
+    };
+    pending.say(&mut decision);
+    let mut table = Table {
+        policy,
+        store,
+        memory,
+        now,
+        decision: &mut decision,
+    };
+    match idempotency::proceed(&mut table, rule, pending) {
+        Ok(turn) => decision.turn = turn,
+        Err(denial) => decision.denial = Some(denial),
+    }
+    decision
+}
+
+/// What the record of a request is for, by which rule; `None` if it has none.
+fn recorded<'p>(
+    policy: &'p Policy,
+    request: &Request<'_>,
+    identity: &Identity<'_>,
+    decision: &Decision<'p>,
+) -> Result<Option<(&'p Idempotency, usize, Subject)>, Denial> {
+    let Some(route) = decision.route else {
+        return Ok(None);
+    };
+    let Some(rule) = &route.idempotency else {
+        return Ok(None);
+    };
+    let index = policy.routes.iter().position(|r| r.name == route.name);
+    let subject = idempotency::subject(rule, route, identity, request)?;
+    Ok(index
+        .zip(subject)
+        .map(|(index, subject)| (rule, index, subject)))
 }
 
 /// The limits that apply to a request, and whose buckets they are.
@@ -247,14 +316,14 @@ fn cost(route: Option<&Route>, request: &Request<'_>) -> Result<u64, Denial> {
 }
 
 /// Asks the memory, then the store.
-fn admit<S: Store, M: Memory>(
+pub(crate) fn admit<S: Store, M: Memory>(
     policy: &Policy,
     claims: &[Claim],
     store: &mut S,
     memory: &mut M,
     now: u64,
     decision: &mut Decision<'_>,
-) -> Result<(), Denial> {
+) -> Result<Option<Admission>, Denial> {
     let remembered = if memory.is_empty() {
         None
     } else {
@@ -266,22 +335,14 @@ fn admit<S: Store, M: Memory>(
         decision.standings = aged(&refusal.standings, now.saturating_sub(refusal.since));
         decision.counts.remembered = true;
     } else {
-        let Admission {
-            verdict,
-            standings,
-            overflows,
-            store_errors,
-            contended,
-        } = admission::admit(store, claims, policy.store_error, now);
-        decision.standings = standings;
-        decision.counts = Counts {
-            overflows,
-            store_errors,
-            contended,
-            remembered: false,
-        };
-        match verdict {
-            Verdict::Admitted => return Ok(()),
+        let admission = admission::admit(store, claims, policy.store_error, now);
+        decision.standings.clone_from(&admission.standings);
+        let counts = &mut decision.counts;
+        counts.overflows = counts.overflows.saturating_add(admission.overflows);
+        counts.store_errors = counts.store_errors.saturating_add(admission.store_errors);
+        counts.contended = counts.contended.saturating_add(admission.contended);
+        match admission.verdict {
+            Verdict::Admitted => return Ok(Some(admission)),
             Verdict::Unavailable => return Err(Denial::StoreUnavailable),
             Verdict::Never => {
                 let cost = claims.first().map_or(0, |claim| claim.cost);

@@ -12,13 +12,21 @@ use crate::policy::LimitId;
 /// How often a swap is tried before the store counts as contended.
 pub const MAX_SWAPS: u32 = 8;
 
-/// The name of one value: a set of a limit's table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Slot {
-    /// The limit.
-    pub limit: LimitId,
-    /// The set: 0 to [`crate::table::sets`] - 1.
-    pub set: u32,
+/// The name of one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Slot {
+    /// A set of a limit's table, from 0 to [`crate::table::sets`] - 1.
+    Buckets(LimitId, u32),
+    /// The generation of the cached copies that are kept at this place.
+    Generation(u32),
+    /// A set of records, from 0 to [`crate::records::set::shape`]'s number - 1.
+    Records(u32),
+    /// The stored answer of the record with this number in a set.
+    Answer(u32, u8),
+    /// How many bytes of stored answers there are.
+    Room,
+    /// How far the sweeping of records has come.
+    Sweep,
 }
 
 /// Which writing of a value was read; what a store hands out and takes back.
@@ -68,28 +76,13 @@ pub trait Store {
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError>;
 }
 
-/// Where the generations of cached copies live.
-pub trait Generations {
-    /// The generation of the cached copies that are kept at `place`; 0 until [`Generations::renew`] gives them one.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`].
-    fn generation(&mut self, place: u32) -> Result<u64, StoreError>;
-
-    /// Gives the copies at `place` another generation, `generation` or one that somebody else gave meanwhile.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`].
-    fn renew(&mut self, place: u32, generation: u64) -> Result<(), StoreError>;
-}
-
 /// A store in this process's memory, for one thread. It grows to the size of the tables and no further.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct MemoryStore {
     /// For each limit its sets, each with the number of its writing.
     tables: Vec<Vec<(Vec<u8>, Version)>>,
-    /// The generations of cached copies that have one.
-    generations: BTreeMap<u32, u64>,
+    /// All other values.
+    others: BTreeMap<Slot, (Vec<u8>, Version)>,
 }
 
 impl MemoryStore {
@@ -99,7 +92,10 @@ impl MemoryStore {
     }
 
     fn value(&mut self, slot: Slot) -> Option<&mut (Vec<u8>, Version)> {
-        let (limit, set) = (slot.limit.0, usize::try_from(slot.set).ok()?);
+        let Slot::Buckets(LimitId(limit), set) = slot else {
+            return Some(self.others.entry(slot).or_default());
+        };
+        let set = usize::try_from(set).ok()?;
         if self.tables.len() <= limit {
             self.tables.resize_with(limit.saturating_add(1), Vec::new);
         }
@@ -129,16 +125,5 @@ impl Store for MemoryStore {
         old.extend_from_slice(bytes);
         *current = Version(version.0.wrapping_add(1));
         Ok(Swap::Done)
-    }
-}
-
-impl Generations for MemoryStore {
-    fn generation(&mut self, place: u32) -> Result<u64, StoreError> {
-        Ok(self.generations.get(&place).copied().unwrap_or(0))
-    }
-
-    fn renew(&mut self, place: u32, generation: u64) -> Result<(), StoreError> {
-        self.generations.insert(place, generation);
-        Ok(())
     }
 }

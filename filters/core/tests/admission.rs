@@ -39,10 +39,7 @@ fn claim(limit: usize, burst: u64, cost: u64) -> Claim {
 
 /// How many units of a limit are taken.
 fn taken(store: &mut impl Store, claim: &Claim) -> u64 {
-    let slot = Slot {
-        limit: claim.limit,
-        set: claim.set,
-    };
+    let slot = Slot::Buckets(claim.limit, claim.set);
     let (bytes, _) = store.read(slot).unwrap();
     let state = find(&bytes, &claim.key, NOW).unwrap().state;
     state.0.saturating_sub(NOW).div_ceil(claim.quota.interval())
@@ -89,14 +86,17 @@ impl Store for Unruly {
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
         let fault = self.faults.get(self.swaps).copied().unwrap_or(Fault::None);
         self.swaps += 1;
+        let Slot::Buckets(LimitId(limit), _) = slot else {
+            panic!("{slot:?}");
+        };
         match fault {
             Fault::None => {}
             Fault::Down => return Err(StoreError::Unavailable),
             Fault::Rival => {
-                let rival = claim(slot.limit.0, 3, 1);
+                let rival = claim(limit, 3, 1);
                 let admission = admit(&mut self.inner, &[rival], StoreErrorRule::Reject, NOW);
                 if admission.verdict == Verdict::Admitted {
-                    self.rivals[slot.limit.0] += 1;
+                    self.rivals[limit] += 1;
                 } else {
                     // Drained or not, the rival wrote: an unchanged value under a new version.
                     let (bytes, version) = self.inner.read(slot)?;
@@ -252,10 +252,7 @@ fn after_eight_lost_swaps_the_policy_decides() {
 fn bytes_that_are_no_set_are_a_failure_and_not_an_empty_set() {
     let mut store = MemoryStore::new();
     let claims = [claim(0, 3, 1)];
-    let slot = Slot {
-        limit: LimitId(0),
-        set: 0,
-    };
+    let slot = Slot::Buckets(LimitId(0), 0);
     store.swap(slot, Version(0), b"something else").unwrap();
     let admission = admit(&mut store, &claims, StoreErrorRule::Reject, NOW);
     assert_eq!(

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+use tidegate_core::denial::{RESPONSE_RULES, RULES};
 use tidegate_core::policy::Policy;
 use tidegate_core::table::{MAX_SET_LEN, WAYS, sets};
 
@@ -40,16 +41,10 @@ fn the_size_of_the_tables_is_as_written() {
 #[test]
 fn every_problem_type_is_documented() {
     let answers = document("docs/answers.md");
-    for kind in [
-        "cost-exceeds-burst",
-        "cost-invalid",
-        "identity-ambiguous",
-        "identity-required",
-        "reserved-name",
-        "response-owner-mismatch",
-        "no-answer",
-        "route-changed",
-    ] {
+    let rules = RULES.iter().chain(&RESPONSE_RULES);
+    // This one has a type that IANA registers.
+    let own = rules.filter(|rule| **rule != "store-unavailable");
+    for kind in own {
         assert!(
             answers.contains(&format!("`urn:tidegate:problem:{kind}`")),
             "{kind}"

@@ -16,7 +16,7 @@ use tidegate_core::engine::{FLOOD, MAX_REMEMBERED, Memory, Remembered, decide};
 use tidegate_core::key::{Key, Secret};
 use tidegate_core::policy::Policy;
 use tidegate_core::request::Request;
-use tidegate_core::store::{Generations, MemoryStore, Slot, Store, StoreError, Swap, Version};
+use tidegate_core::store::{MemoryStore, Slot, Store, StoreError, Swap, Version};
 
 const NOW: u64 = 1_000_000_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -51,15 +51,6 @@ impl Store for Counted {
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
         self.2 += 1;
         self.0.swap(slot, version, bytes)
-    }
-}
-
-impl Generations for Counted {
-    fn generation(&mut self, place: u32) -> Result<u64, StoreError> {
-        self.0.generation(place)
-    }
-    fn renew(&mut self, place: u32, generation: u64) -> Result<(), StoreError> {
-        self.0.renew(place, generation)
     }
 }
 

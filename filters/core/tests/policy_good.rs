@@ -13,11 +13,16 @@ mod policy_documents;
 
 use policy_documents::{ENFORCED, EVERYTHING, GOOD, SMALLEST, STOREFRONT};
 use tidegate_core::policy::{
-    AddressRule, Anonymous, Cache, CacheBy, Cost, Dimension, IdentityRules, Limit, LimitId, Mode,
-    OwnerRule, PathPattern, Policy, RateLimitHeaders, RouteMatch, SanType, Scope, Segment,
-    SignedAddressRule, Source, SourceKind, StoreErrorRule,
+    AddressRule, Anonymous, By, Cache, CacheBy, Cost, Dimension, EventSource, Execution,
+    Fingerprint, Idempotency, IdentityRules, Limit, LimitId, Mode, OwnerRule, PathPattern, Policy,
+    RateLimitHeaders, RouteMatch, SanType, Scope, Segment, SignedAddressRule, Source, SourceKind,
+    StoreErrorRule, UnknownRule,
 };
 use tidegate_core::quota::{NANOS_PER_SEC, Period, Quota, Rate};
+use tidegate_core::records::Room;
+
+const MINUTE: u64 = 60 * NANOS_PER_SEC;
+const HOUR: u64 = 60 * MINUTE;
 
 fn check(text: &str) -> Policy {
     match Policy::check(text.as_bytes()) {
@@ -43,22 +48,49 @@ fn every_good_document_checks() {
 }
 
 #[test]
-fn the_contracts_example_is_refused_for_what_is_not_enforced_yet_and_for_nothing_else() {
-    let rest = "not enforced by this version; remove it, or use a version that enforces it";
+fn the_contracts_example_is_enforced() {
+    let policy = Policy::parse(STOREFRONT.as_bytes()).unwrap();
+    let [search, charges, events, catalogue] = policy.routes.as_slice() else {
+        panic!("four routes");
+    };
     assert_eq!(
-        refused(STOREFRONT),
-        [
-            format!("`$.routes[1].idempotency`: idempotency is {rest}"),
-            format!("`$.routes[2].dedupe`: de-duplication is {rest}"),
-        ]
+        (&search.idempotency, &catalogue.idempotency),
+        (&None, &None)
     );
-    let checked = Policy::check(STOREFRONT.as_bytes()).unwrap();
-    let listed: Vec<String> = checked
-        .not_enforced
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(listed, refused(STOREFRONT));
+    assert_eq!(
+        charges.idempotency,
+        Some(Idempotency {
+            by: By::Key {
+                required: true,
+                lenient: true,
+                max_length: 255,
+                fingerprint: Fingerprint::Body,
+                release: [429, 503].into(),
+            },
+            ttl: 24 * HOUR,
+            lease: MINUTE,
+            max_body: 1 << 20,
+            unknown: UnknownRule::Hold,
+            execution: Execution::Inline,
+        })
+    );
+    assert_eq!(
+        events.idempotency,
+        Some(Idempotency {
+            by: By::Event {
+                sources: vec![
+                    EventSource::Header("webhook-id".to_owned()),
+                    EventSource::Json("/data/id".to_owned()),
+                ],
+                status: None,
+            },
+            ttl: 80 * HOUR,
+            lease: MINUTE,
+            max_body: 1 << 20,
+            unknown: UnknownRule::Retry,
+            execution: Execution::Inline,
+        })
+    );
 }
 
 #[test]
@@ -66,15 +98,90 @@ fn each_part_that_is_not_enforced_yet_is_named() {
     let rest = "not enforced by this version; remove it, or use a version that enforces it";
     assert_eq!(
         refused(EVERYTHING),
-        [
-            format!("`$.routes[1].idempotency`: idempotency is {rest}"),
-            format!("`$.routes[2].idempotency`: idempotency is {rest}"),
-            format!("`$.routes[3].dedupe`: de-duplication is {rest}"),
-            format!("`$.store`: a store other than `local` is {rest}"),
-            format!("`$.store_full`: `store_full` belongs to idempotency, which is {rest}"),
-            format!("`$.capacity`: `capacity` belongs to idempotency, which is {rest}"),
-        ]
+        [format!("`$.store`: a store other than `local` is {rest}")]
     );
+    let checked = Policy::check(EVERYTHING.as_bytes()).unwrap();
+    let listed: Vec<String> = checked
+        .not_enforced
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(listed, refused(EVERYTHING));
+}
+
+#[test]
+fn every_key_about_requests_that_come_again_means_what_it_says() {
+    let policy = check(EVERYTHING);
+    assert_eq!(policy.store_full, StoreErrorRule::Pass);
+    assert_eq!(
+        policy.room,
+        Room {
+            records: 100_000,
+            bytes: 64 << 20
+        }
+    );
+    let [_, charges, words, events] = policy.routes.as_slice() else {
+        panic!("four routes");
+    };
+    assert_eq!(
+        charges.idempotency,
+        Some(Idempotency {
+            by: By::Key {
+                required: false,
+                lenient: false,
+                max_length: 64,
+                fingerprint: Fingerprint::Json(vec!["/amount".to_owned(), "/a~1b".to_owned()]),
+                release: [429, 503, 504].into(),
+            },
+            ttl: 7 * 24 * HOUR,
+            lease: 2 * MINUTE,
+            max_body: 64 << 10,
+            unknown: UnknownRule::Retry,
+            execution: Execution::Detached { timeout: 1500 },
+        })
+    );
+    let Some(Idempotency {
+        by: By::Key {
+            required,
+            fingerprint,
+            ..
+        },
+        ..
+    }) = &words.idempotency
+    else {
+        panic!("by a key");
+    };
+    assert!(required);
+    assert_eq!(fingerprint, &Fingerprint::KeyOnly);
+    assert_eq!(
+        events.idempotency,
+        Some(Idempotency {
+            by: By::Event {
+                sources: vec![
+                    EventSource::Header("webhook-id".to_owned()),
+                    EventSource::Json("/id".to_owned()),
+                    EventSource::Digest,
+                ],
+                status: Some(204),
+            },
+            ttl: 80 * HOUR,
+            lease: 90 * NANOS_PER_SEC,
+            max_body: 1 << 20,
+            unknown: UnknownRule::Hold,
+            execution: Execution::Inline,
+        })
+    );
+}
+
+#[test]
+fn a_detached_call_has_the_timeout_of_an_envoy_route_where_it_does_not_say() {
+    let text = r#"{"policy": "p", "version": "1", "identity": {"tenant": [{"jwt": "t"}]},
+        "routes": [{"name": "r", "idempotency": {"key": "required", "execution": "detached"}}]}"#;
+    let execution = check(text).routes[0]
+        .idempotency
+        .as_ref()
+        .map(|i| i.execution);
+    assert_eq!(execution, Some(Execution::Detached { timeout: 15_000 }));
 }
 
 #[test]
@@ -102,6 +209,11 @@ fn what_is_left_out_has_its_default() {
             headers: RateLimitHeaders::Always,
             legacy_headers: false,
             store_error: StoreErrorRule::Reject,
+            store_full: StoreErrorRule::Reject,
+            room: Room {
+                records: 4096,
+                bytes: 64 << 20,
+            },
         }
     );
 }

@@ -34,12 +34,15 @@ tables! {
     first_limit "policies/first-limit"
     guests "policies/guests"
     plans "policies/plans"
+    safe_retries "policies/safe-retries"
     tenant_cache "policies/tenant-cache"
+    webhooks "policies/webhooks"
     several_limits "filters/core/tests/table/several-limits"
     shadow "filters/core/tests/table/shadow"
     routes "filters/core/tests/table/routes"
     dimensions "filters/core/tests/table/dimensions"
     identities "filters/core/tests/table/identities"
+    once "filters/core/tests/table/once"
 }
 
 fn run(policy: &[u8], cases: &[u8]) {

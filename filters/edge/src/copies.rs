@@ -27,7 +27,7 @@ pub(crate) fn tell(
     strayed: &mut Strayed,
 ) -> Result<Told, Denial> {
     let set = |name: &str, value: &[u8]| {
-        host::set_header(Map::RequestHeaders, name.as_bytes(), value)
+        host::set_header(Map::Request, name.as_bytes(), value)
             .map_err(|Failed| Denial::StoreUnavailable)
     };
     let Plan {
@@ -110,7 +110,7 @@ pub(crate) fn remove_reserved(headers: &[Pair<'_>]) {
     for (name, _) in headers {
         if reserved::is_header(name) {
             // A name that is there twice is gone by the second time.
-            let _ = host::remove_header(Map::RequestHeaders, name);
+            let _ = host::remove_header(Map::Request, name);
         }
     }
 }
@@ -126,10 +126,10 @@ pub(crate) fn receive(expected: &Expected, headers: &[Pair<'_>]) -> Result<Sende
     };
     let sender = sender(status);
     let edits = outgoing(expected, sender, headers)?;
-    apply(Map::ResponseHeaders, &edits).map_err(|Failed| Mismatch::NoSeal)?;
+    apply(Map::Response, &edits).map_err(|Failed| Mismatch::NoSeal)?;
     if expected.marker.is_some() && sender == Sender::Envoy {
         // The body may become shorter.
-        let _ = host::remove_header(Map::ResponseHeaders, b"content-length");
+        let _ = host::remove_header(Map::Response, b"content-length");
     }
     Ok(sender)
 }

@@ -1,7 +1,7 @@
 //! The role `gate`: decides about each request on its way in; on the way out it lets a response go to its own caller
 //! alone, and adds the rate limit fields.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -11,17 +11,21 @@ use tidegate_core::answer;
 use tidegate_core::cache::{self, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
-use tidegate_core::policy::{Mode, Policy, RateLimitHeaders};
+use tidegate_core::idempotency::{Pending, Running, Turn};
+use tidegate_core::policy::{Execution, Mode, Policy, RateLimitHeaders};
+use tidegate_core::records::Settled;
 use tidegate_core::request::Request;
 
 use crate::copies::{self, Strayed, Told};
+use crate::detached::{Call, Calls, Sent};
 use crate::facts::{HostFacts, Keys};
 use crate::host::{self, Clock, Map};
 use crate::memory::Refusals;
 use crate::metrics::Metrics;
+use crate::once::Once;
 use crate::pairs::{self, Pair};
 use crate::response;
-use crate::send::{is_grpc, send};
+use crate::send::{is_grpc, send, send_replay};
 use crate::store::SharedStore;
 
 /// Where access logs find the decision: `%FILTER_STATE(wasm.tidegate.decision:PLAIN)%`.
@@ -34,6 +38,10 @@ pub(crate) struct Gate {
     keys: Keys,
     pub(crate) state: RefCell<(SharedStore, Refusals)>,
     pub(crate) strayed: RefCell<Strayed>,
+    /// Whether the number of records was noted.
+    pub(crate) shaped: Cell<bool>,
+    /// Calls that outlive their clients.
+    pub(crate) calls: RefCell<Calls>,
 }
 
 impl Gate {
@@ -48,6 +56,8 @@ impl Gate {
                 .to_owned()
         })?;
         Ok(Self {
+            shaped: Cell::new(false),
+            calls: RefCell::new(Calls::default()),
             metrics: Metrics::new(&policy),
             policy,
             keys,
@@ -69,8 +79,7 @@ impl Gate {
         let Some(method) = pairs::first(headers, b":method") else {
             return Decision::unread(&self.policy, Denial::HeadersUnreadable);
         };
-        // Shared data dies with the process, so its times may be those of a clock that nobody can set back.
-        let Ok(now) = host::now(Clock::Monotonic) else {
+        let Ok(now) = now() else {
             return Decision::unread(&self.policy, Denial::StoreUnavailable);
         };
         let facts = HostFacts::new(&self.keys, has_body);
@@ -84,15 +93,40 @@ impl Gate {
         let (store, refusals) = &mut *self.state.borrow_mut();
         engine::decide(&self.policy, &request, store, refusals, now)
     }
+
+    fn resume(&self, pending: Pending) -> Decision<'_> {
+        let Ok(now) = now() else {
+            return Decision::unread(&self.policy, Denial::StoreUnavailable);
+        };
+        let (store, refusals) = &mut *self.state.borrow_mut();
+        engine::resume(&self.policy, pending, store, refusals, now)
+    }
+}
+
+/// The time on the store's clock. Shared data dies with the process, so its times may be those of a clock that nobody can
+/// set back.
+pub(crate) fn now() -> Result<u64, host::Failed> {
+    let now = host::now(Clock::Monotonic)?;
+    #[cfg(feature = "test-switches")]
+    let now = now.saturating_add(crate::switches::ahead());
+    Ok(now)
 }
 
 /// One request and its response.
 pub(crate) struct Stream {
     gate: Rc<Gate>,
-    /// The request went on: what its response needs.
+    /// The request went on, or will when its body has been read: what its response needs.
     passed: Option<Passed>,
+    /// How far it has come, if it is made once.
+    once: Once,
     /// A marker that Envoy may have written into the body of its own answer.
     marker: Option<Marker>,
+    /// How many bytes of the request's body were read.
+    read: usize,
+    /// The stream's number.
+    number: u32,
+    /// The request, if it is to be made in its client's place.
+    sent: Option<Sent>,
 }
 
 /// What the response to a request needs that went on.
@@ -108,97 +142,238 @@ struct Passed {
 }
 
 impl Stream {
-    pub(crate) fn new(gate: Rc<Gate>) -> Self {
+    pub(crate) fn new(gate: Rc<Gate>, number: u32) -> Self {
         Self {
             gate,
             passed: None,
+            once: Once::Nothing,
             marker: None,
+            read: 0,
+            number,
+            sent: None,
         }
     }
 
-    /// Decides, counts, and answers in the origin's place where the request is refused.
+    /// Decides about a request by its headers.
     fn gate_request(&mut self, ends: bool) -> Action {
         let gate = Rc::clone(&self.gate);
-        let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
+        let bytes = host::header_pairs(Map::Request).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         #[cfg(feature = "test-switches")]
-        crate::switches::obey(&headers);
+        {
+            crate::switches::obey(&headers);
+            if let Some(result) = crate::switches::suite(&gate.policy, &headers) {
+                let (status, said) = match result {
+                    Ok(()) => (200, "every check holds".to_owned()),
+                    Err(wrong) => (500, wrong),
+                };
+                let _ = host::send_response(
+                    status,
+                    "tidegate_suite",
+                    &pairs::write(&[]),
+                    said.as_bytes(),
+                    -1,
+                );
+                return Action::Pause;
+            }
+        }
 
         let mut decision = gate.decide(&headers, !ends);
-        let grpc = pairs::first(&headers, b"content-type").is_some_and(is_grpc);
-        if decision.enforced_denial().is_none() {
+        let mut passed = Passed {
+            grpc: pairs::first(&headers, b"content-type").is_some_and(is_grpc),
+            ..Passed::default()
+        };
+        if decision.enforced_denial().is_none() && !matches!(decision.turn, Turn::Replay(_)) {
             if matches!(decision.denial, Some(Denial::ReservedName { .. })) {
                 // In shadow too, nobody speaks in our name to what stands behind us.
                 copies::remove_reserved(&headers);
             }
             if let Some(plan) = decision.cache.take() {
                 match copies::tell(plan, &headers, &mut gate.strayed.borrow_mut()) {
-                    Ok(told) => {
-                        let passed = self.passed.get_or_insert_default();
-                        passed.told = Some(told);
-                        passed.id = pairs::first(&headers, b"x-request-id").map(<[u8]>::to_vec);
-                    }
+                    Ok(told) => passed.told = Some(told),
                     Err(denial) => decision.denial = Some(denial),
                 }
             }
         }
-        gate.metrics.count(&decision);
-        // An access log without the decision is not worth a request.
-        let _ = host::set_property(DECISION, told(&gate.policy, &decision).as_bytes());
-
-        let Some(denial) = decision.enforced_denial() else {
-            let passed = self.passed.get_or_insert_default();
-            passed.grpc = grpc;
-            if decision.mode == Mode::Enforce {
-                let always = gate.policy.headers == RateLimitHeaders::Always;
-                let fields = always.then(|| answer::fields(&gate.policy, &decision));
-                passed.fields = Some(fields.map_or_else(Vec::new, |f| f.lines().collect()));
+        let rule = decision.route.and_then(|route| route.idempotency.as_ref());
+        if matches!(decision.turn, Turn::Read(_) | Turn::Detach(..))
+            && rule.is_some_and(|rule| matches!(rule.execution, Execution::Detached { .. }))
+        {
+            self.sent = Sent::of(&headers);
+            if self.sent.is_none() {
+                decision.denial = Some(Denial::NotRecordable(
+                    "outlives its client, and a header of it is not UTF-8; send it without",
+                ));
+                self.release(&decision.turn);
             }
+        }
+        let id = pairs::first(&headers, b"x-request-id");
+        if passed.told.is_some() || matches!(decision.turn, Turn::Read(_)) {
+            passed.id = id.map(<[u8]>::to_vec);
+        }
+        self.passed = Some(passed);
+        self.act(&gate, decision, id)
+    }
+
+    /// Reads what came of the body, as far as it is needed; decides about the request when it has come as a whole.
+    fn gate_body(&mut self, length: usize, ends: bool) -> Action {
+        let Once::Reading(pending) = &mut self.once else {
             return Action::Continue;
         };
-        self.passed = None;
-        let answer = answer::answer(
-            &gate.policy,
-            &decision,
-            denial,
-            pairs::first(&headers, b"x-request-id"),
-        );
-        // Where the answer cannot be sent the stream stays stopped: a refused request never goes on.
-        let _ = send(&answer, &[], denial.rule(), grpc);
+        // The host shows all that was buffered so far.
+        let new = length.saturating_sub(self.read);
+        let chunk = host::request_body(self.read, new);
+        self.read = length;
+        let read = chunk.is_ok_and(|chunk| pending.body.push(&chunk).is_ok());
+        if read && !ends {
+            return Action::Pause;
+        }
+        let gate = Rc::clone(&self.gate);
+        let Once::Reading(pending) = core::mem::take(&mut self.once) else {
+            return Action::Continue;
+        };
+        let decision = if read {
+            gate.resume(*pending)
+        } else {
+            gate.withdraw(&pending);
+            Decision::unread(&gate.policy, Denial::BodyTooLarge)
+        };
+        let id = self.passed.as_ref().and_then(|passed| passed.id.clone());
+        self.act(&gate, decision, id.as_deref())
+    }
+
+    /// Counts a decision and does what it says: lets the request go on, holds it, or answers in the origin's place.
+    fn act(&mut self, gate: &Rc<Gate>, mut decision: Decision<'_>, id: Option<&[u8]>) -> Action {
+        let turn = match core::mem::take(&mut decision.turn) {
+            Turn::Read(pending) if decision.enforced_denial().is_none() => {
+                // Decided, but for what the body says.
+                self.once = Once::Reading(pending);
+                return Action::Pause;
+            }
+            turn => turn,
+        };
+        let replayed = matches!(turn, Turn::Replay(_)) && decision.denial.is_none();
+        gate.metrics.count(&decision, replayed);
+        // An access log without the decision is not worth a request.
+        let said = if replayed {
+            Cow::Borrowed("replayed")
+        } else {
+            told(&gate.policy, &decision)
+        };
+        let _ = host::set_property(DECISION, said.as_bytes());
+
+        let grpc = self.passed.as_ref().is_some_and(|passed| passed.grpc);
+        if let Some(denial) = decision.enforced_denial() {
+            self.passed = None;
+            let answer = answer::answer(&gate.policy, &decision, denial, id);
+            // Where the answer cannot be sent the stream stays stopped: a refused request never goes on.
+            let _ = send(&answer, &[], denial.rule(), grpc);
+            return Action::Pause;
+        }
+        match turn {
+            Turn::Replay(replay) if decision.mode == Mode::Enforce => {
+                self.passed = None;
+                let _ = send_replay(&replay);
+                return Action::Pause;
+            }
+            Turn::Run(running) => self.once = Once::Running(running),
+            Turn::Detach(running, body) => {
+                return self.detach(gate, &decision, running, body, id);
+            }
+            Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
+        }
+        if let Some(passed) = &mut self.passed
+            && decision.mode == Mode::Enforce
+        {
+            let always = gate.policy.headers == RateLimitHeaders::Always;
+            let fields = always.then(|| answer::fields(&gate.policy, &decision));
+            passed.fields = Some(fields.map_or_else(Vec::new, |f| f.lines().collect()));
+        }
+        Action::Continue
+    }
+
+    /// Gives back what was claimed for a request that is refused after all.
+    fn release(&self, turn: &Turn) {
+        match turn {
+            Turn::Read(pending) => self.gate.withdraw(pending),
+            Turn::Run(running) | Turn::Detach(running, _) => {
+                self.gate.settle(&running.place, Settled::Released);
+            }
+            Turn::Go | Turn::Replay(_) => {}
+        }
+    }
+
+    /// Has the request made in its client's place.
+    fn detach(
+        &mut self,
+        gate: &Rc<Gate>,
+        decision: &Decision<'_>,
+        running: Running,
+        body: Vec<u8>,
+        id: Option<&[u8]>,
+    ) -> Action {
+        let passed = self.passed.take().unwrap_or_default();
+        let always = gate.policy.headers == RateLimitHeaders::Always;
+        let fields = always.then(|| answer::fields(&gate.policy, decision));
+        let call = Call {
+            stream: self.number,
+            running,
+            fields: fields.map_or_else(Vec::new, |fields| fields.lines().collect()),
+            id: id.map(<[u8]>::to_vec),
+            stale: passed.told.and_then(|told| told.expected.stale),
+        };
+        let left = match self.sent.take() {
+            Some(sent) => gate.detach(sent, body, call),
+            None => false,
+        };
+        if !left {
+            gate.settle(&running.place, Settled::Released);
+            let denial = Denial::StoreUnavailable;
+            let answer = answer::answer(&gate.policy, decision, &denial, id);
+            let _ = send(&answer, &[], denial.rule(), passed.grpc);
+        }
         Action::Pause
     }
 
     /// Lets the response out, if it is its caller's.
-    fn gate_response(&mut self) -> Action {
+    fn gate_response(&mut self, ends: bool) -> Action {
         // Without: the response is our own.
         let Some(mut passed) = self.passed.take() else {
             return Action::Continue;
         };
+        let gate = Rc::clone(&self.gate);
+        let bytes = if passed.told.is_some() || self.once.is_open() {
+            host::header_pairs(Map::Response).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let headers = pairs::read(&bytes).unwrap_or_default();
         let fields = passed.fields.take();
         match &passed.told {
-            Some(told) => match self.gate.receive(told, fields.is_some()) {
+            Some(told) => match gate.receive(told, &headers, fields.is_some()) {
                 Ok(sender) => {
                     self.marker = told.expected.marker.filter(|_| sender == Sender::Envoy);
                 }
                 Err(mismatch) => {
                     let fields = fields.as_deref().unwrap_or_default();
-                    self.gate
-                        .withhold(mismatch, fields, passed.id.as_deref(), passed.grpc);
+                    self.once.end(&gate);
+                    gate.withhold(mismatch, fields, passed.id.as_deref(), passed.grpc);
                     return Action::Pause;
                 }
             },
             None if fields.is_some() => response::remove_aged_fields(),
             None => {}
         }
+        self.once.answer(&gate, &headers, ends);
         // A response without our fields is better than none.
         for (name, value) in fields.unwrap_or_default() {
-            let _ = host::add_header(Map::ResponseHeaders, name.as_bytes(), value.as_bytes());
+            let _ = host::add_header(Map::Response, name.as_bytes(), value.as_bytes());
         }
         Action::Continue
     }
 
     /// Takes the marker out of what Envoy itself answered: its bodies may show the path.
-    fn gate_body(&self, length: usize) {
+    fn scrub_body(&self, length: usize) {
         let Some(marker) = &self.marker else { return };
         let Ok(body) = host::response_body(length) else {
             return;
@@ -216,13 +391,33 @@ impl HttpContext for Stream {
         self.gate_request(ends)
     }
 
-    fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
-        self.gate_response()
+    fn on_http_request_body(&mut self, length: usize, ends: bool) -> Action {
+        self.gate_body(length, ends)
     }
 
-    fn on_http_response_body(&mut self, length: usize, _: bool) -> Action {
-        self.gate_body(length);
+    fn on_http_request_trailers(&mut self, _: usize) -> Action {
+        // The body ends here, and did not say so.
+        self.gate_body(self.read, true)
+    }
+
+    fn on_http_response_headers(&mut self, _: usize, ends: bool) -> Action {
+        self.gate_response(ends)
+    }
+
+    fn on_http_response_body(&mut self, length: usize, ends: bool) -> Action {
+        self.scrub_body(length);
+        self.once.body(&self.gate, length, ends);
         Action::Continue
+    }
+
+    fn on_http_response_trailers(&mut self, _: usize) -> Action {
+        self.once.answered(&self.gate);
+        Action::Continue
+    }
+
+    fn on_log(&mut self) {
+        self.once.end(&self.gate);
+        self.gate.forget(self.number);
     }
 }
 

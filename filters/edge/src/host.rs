@@ -9,14 +9,17 @@
 )]
 
 use core::ptr::null_mut;
+use core::time::Duration;
 
 /// Statuses of the ABI (proxy-wasm 0.2.1); all others count as failures.
 const OK: u32 = 0;
 const NOT_FOUND: u32 = 1;
 const CAS_MISMATCH: u32 = 8;
 
-/// The body of a response, in its own callback; and the configuration, in `proxy_on_configure`.
+/// The bodies, each in its own callback; and the configuration, in `proxy_on_configure`.
+const REQUEST_BODY: u32 = 0;
 const RESPONSE_BODY: u32 = 1;
+const CALL_BODY: u32 = 4;
 const PLUGIN_CONFIGURATION: u32 = 7;
 
 /// The header maps.
@@ -24,9 +27,11 @@ const PLUGIN_CONFIGURATION: u32 = 7;
 #[repr(u32)]
 pub(crate) enum Map {
     /// The request's headers; readable in their own callback only.
-    RequestHeaders = 0,
+    Request = 0,
     /// The response's headers.
-    ResponseHeaders = 2,
+    Response = 2,
+    /// The headers of the answer to a call of our own, in its own callback.
+    Call = 6,
 }
 
 /// The levels of log lines.
@@ -126,6 +131,11 @@ unsafe extern "C" {
         headers_len: usize,
         grpc_status: i32,
     ) -> u32;
+    fn proxy_register_shared_queue(name: *const u8, len: usize, queue: *mut u32) -> u32;
+    fn proxy_enqueue_shared_queue(queue: u32, data: *const u8, len: usize) -> u32;
+    fn proxy_dequeue_shared_queue(queue: u32, data: *mut *mut u8, len: *mut usize) -> u32;
+    fn proxy_set_effective_context(context: u32) -> u32;
+    fn proxy_set_tick_period_milliseconds(millis: u32) -> u32;
     fn proxy_define_metric(kind: u32, name: *const u8, len: usize, id: *mut u32) -> u32;
     fn proxy_increment_metric(id: u32, by: i64) -> u32;
     fn proxy_record_metric(id: u32, value: u64) -> u32;
@@ -171,20 +181,37 @@ pub(crate) fn log(level: Level, text: &str) {
     let _ = unsafe { proxy_log(level as u32, text.as_ptr(), text.len()) };
 }
 
-fn buffer(buffer: u32, length: usize) -> Result<Vec<u8>, Failed> {
+fn buffer(buffer: u32, start: usize, length: usize) -> Result<Vec<u8>, Failed> {
     // SAFETY: the host writes the two results.
-    let found = bytes(|data, len| unsafe { proxy_get_buffer_bytes(buffer, 0, length, data, len) })?;
+    let found =
+        bytes(|data, len| unsafe { proxy_get_buffer_bytes(buffer, start, length, data, len) })?;
     Ok(found.unwrap_or_default())
 }
 
 /// The plugin's configuration.
 pub(crate) fn plugin_configuration() -> Result<Vec<u8>, Failed> {
-    buffer(PLUGIN_CONFIGURATION, usize::MAX)
+    buffer(PLUGIN_CONFIGURATION, 0, usize::MAX)
+}
+
+/// So many bytes of the request's body, as far as it is buffered, from `start` on.
+pub(crate) fn request_body(start: usize, length: usize) -> Result<Vec<u8>, Failed> {
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    buffer(REQUEST_BODY, start, length)
 }
 
 /// The part of the response's body that the callback is about, which is `length` bytes long.
 pub(crate) fn response_body(length: usize) -> Result<Vec<u8>, Failed> {
-    buffer(RESPONSE_BODY, length)
+    buffer(RESPONSE_BODY, 0, length)
+}
+
+/// The body of the answer to a call of our own, which is `length` bytes long.
+pub(crate) fn call_body(length: usize) -> Result<Vec<u8>, Failed> {
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    buffer(CALL_BODY, 0, length)
 }
 
 /// Puts other bytes in place of that part of the body.
@@ -306,6 +333,57 @@ pub(crate) fn send_response(
             grpc_status,
         )
     })
+}
+
+/// A queue by its name; whoever registers it is called when something is put in.
+pub(crate) fn queue(name: &[u8]) -> Result<u32, Failed> {
+    let mut queue = 0;
+    // SAFETY: the host reads the name and writes the queue.
+    done(unsafe { proxy_register_shared_queue(name.as_ptr(), name.len(), &raw mut queue) })?;
+    Ok(queue)
+}
+
+/// Puts something into a queue.
+pub(crate) fn enqueue(queue: u32, item: &[u8]) -> Result<(), Failed> {
+    // SAFETY: the host reads the item.
+    done(unsafe { proxy_enqueue_shared_queue(queue, item.as_ptr(), item.len()) })
+}
+
+/// Takes something out of a queue; `false` if it is empty.
+pub(crate) fn dequeue(queue: u32) -> bool {
+    // SAFETY: the host writes the two results.
+    let item = bytes(|data, len| unsafe { proxy_dequeue_shared_queue(queue, data, len) });
+    matches!(item, Ok(Some(_)))
+}
+
+/// Has the calls that follow be about this stream.
+pub(crate) fn set_context(context: u32) -> Result<(), Failed> {
+    // SAFETY: numbers only.
+    done(unsafe { proxy_set_effective_context(context) })
+}
+
+/// Makes a call of our own; returns its number. It belongs to the context of the callback, which has to be the root's.
+///
+/// The one call that is the SDK's: it has to know the number, or it panics when the answer comes.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "only the SDK can note the number of a call"
+)]
+pub(crate) fn call(
+    cluster: &str,
+    headers: Vec<(&str, &str)>,
+    body: &[u8],
+    timeout: Duration,
+) -> Result<u32, Failed> {
+    let body = (!body.is_empty()).then_some(body);
+    proxy_wasm::hostcalls::dispatch_http_call(cluster, headers, body, Vec::new(), timeout)
+        .map_err(|_| Failed)
+}
+
+/// Has the root context called every so many milliseconds.
+pub(crate) fn set_tick(millis: u32) -> Result<(), Failed> {
+    // SAFETY: numbers only.
+    done(unsafe { proxy_set_tick_period_milliseconds(millis) })
 }
 
 /// Names a metric. Names are never freed: only such as the policy names.

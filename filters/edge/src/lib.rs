@@ -4,11 +4,13 @@
 //! behind the cache; every host call is in [`host`].
 
 mod copies;
+mod detached;
 mod facts;
 mod gate;
 mod host;
 mod memory;
 mod metrics;
+mod once;
 mod origin;
 mod pairs;
 mod response;

@@ -20,6 +20,9 @@ pub(crate) struct Metrics {
     store_errors: Metric,
     contended: Metric,
     seal_mismatches: Metric,
+    replayed: Metric,
+    replays: Metric,
+    store_full: Metric,
 }
 
 /// How often a rule refused.
@@ -80,6 +83,9 @@ impl Metrics {
             store_errors: counter("tidegate_store_errors"),
             contended: counter("tidegate_swaps_given_up"),
             seal_mismatches: counter("tidegate_seal_mismatches"),
+            replayed: decisions(NO_RULE, "replayed"),
+            replays: counter("tidegate_replays"),
+            store_full: counter("tidegate_store_full"),
         }
     }
 
@@ -95,9 +101,12 @@ impl Metrics {
 
     /// Counts a decision: as allowed or refused by what happened to the request, and as `shadow-refused` for
     /// the rule that would have refused it, and for each limit in shadow that would have.
-    pub(crate) fn count(&self, decision: &Decision<'_>) {
+    pub(crate) fn count(&self, decision: &Decision<'_>, replayed: bool) {
         let enforced = decision.enforced_denial().is_some();
-        if !enforced {
+        if replayed {
+            self.replayed.add(1);
+            self.replays.add(1);
+        } else if !enforced {
             self.allowed.add(1);
         }
         if let Some(denial) = &decision.denial
@@ -121,6 +130,7 @@ impl Metrics {
         self.overflows.add(counts.overflows);
         self.store_errors.add(counts.store_errors);
         self.contended.add(counts.contended);
+        self.store_full.add(counts.store_full);
     }
 
     fn refusals(&self, decision: &Decision<'_>, denial: &Denial) -> Option<&Refusals> {

@@ -47,7 +47,7 @@ impl Context for Stream {}
 
 impl HttpContext for Stream {
     fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
-        let bytes = host::header_pairs(Map::RequestHeaders).unwrap_or_default();
+        let bytes = host::header_pairs(Map::Request).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         // Without a method the list is not the request's, and what is in it for us cannot be taken out.
         if pairs::first(&headers, b":method").is_none() {
@@ -61,7 +61,7 @@ impl HttpContext for Stream {
         } else {
             Told::read(&host::property(TOLD).unwrap_or_default())
         };
-        proceed(apply(Map::RequestHeaders, &edits))
+        proceed(apply(Map::Request, &edits))
     }
 
     fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
@@ -69,13 +69,13 @@ impl HttpContext for Stream {
         if self.told.instruction.is_none() && !self.origin.scopes {
             return Action::Continue;
         }
-        let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
+        let bytes = host::header_pairs(Map::Response).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         if pairs::first(&headers, b":status").is_none() {
             return proceed(Err(host::Failed));
         }
         proceed(apply(
-            Map::ResponseHeaders,
+            Map::Response,
             &origin::response(&self.told, &headers),
         ))
     }

@@ -31,8 +31,8 @@ pub(crate) fn first<'a>(pairs: &[Pair<'a>], name: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Writes a header map.
-pub(crate) fn write(pairs: &[(&str, &str)]) -> Vec<u8> {
-    let length = |text: &str| u32::try_from(text.len()).unwrap_or(0).to_le_bytes();
+pub(crate) fn write(pairs: &[Pair<'_>]) -> Vec<u8> {
+    let length = |text: &[u8]| u32::try_from(text.len()).unwrap_or(0).to_le_bytes();
     let mut bytes = Vec::with_capacity(512);
     bytes.extend_from_slice(&u32::try_from(pairs.len()).unwrap_or(0).to_le_bytes());
     for (name, value) in pairs {
@@ -41,7 +41,7 @@ pub(crate) fn write(pairs: &[(&str, &str)]) -> Vec<u8> {
     }
     for (name, value) in pairs {
         for text in [name, value] {
-            bytes.extend_from_slice(text.as_bytes());
+            bytes.extend_from_slice(text);
             bytes.push(0);
         }
     }

@@ -6,8 +6,8 @@ use tidegate_core::denial::Denial;
 use tidegate_core::engine::Decision;
 
 use crate::copies::{self, Told};
-use crate::gate::{DECISION, Gate};
-use crate::host::{self, Clock, Level, Map};
+use crate::gate::{DECISION, Gate, now};
+use crate::host::{self, Level, Map};
 use crate::pairs::{self, Pair};
 use crate::send::send;
 use crate::store;
@@ -23,18 +23,21 @@ const FIELDS: [&str; 5] = [
 
 impl Gate {
     /// Holds a response to what is expected of it, takes out what is ours, and says who sent it.
-    pub(crate) fn receive(&self, told: &Told, enforced: bool) -> Result<Sender, Mismatch> {
+    pub(crate) fn receive(
+        &self,
+        told: &Told,
+        headers: &[Pair<'_>],
+        enforced: bool,
+    ) -> Result<Sender, Mismatch> {
         copies::went_its_way(told, &mut self.strayed.borrow_mut())?;
         let expected = &told.expected;
-        let bytes = host::header_pairs(Map::ResponseHeaders).unwrap_or_default();
-        let headers = pairs::read(&bytes).unwrap_or_default();
         if expected.stale.is_some() {
-            self.renew(expected, &headers);
+            self.renew(expected, headers);
         }
-        let sender = copies::receive(expected, &headers)?;
-        let stored = sender == Sender::Cache || is_aged(pairs::first(&headers, b"age"));
+        let sender = copies::receive(expected, headers)?;
+        let stored = sender == Sender::Cache || is_aged(pairs::first(headers, b"age"));
         if stored && enforced {
-            remove_fields(|name| pairs::first(&headers, name.as_bytes()).is_some());
+            remove_fields(|name| pairs::first(headers, name.as_bytes()).is_some());
         }
         Ok(sender)
     }
@@ -45,7 +48,7 @@ impl Gate {
             pairs::first(headers, b":status").and_then(|s| str::from_utf8(s).ok()?.parse().ok());
         let (store, _) = &mut *self.state.borrow_mut();
         let renewed = status
-            .zip(host::now(Clock::Monotonic).ok())
+            .zip(now().ok())
             .is_some_and(|(status, now)| cache::renew(expected, status, store, now).is_ok());
         if !renewed {
             self.metrics.count_store_error();
@@ -55,7 +58,7 @@ impl Gate {
     /// Counts a response that is not its caller's, and tells operators once per interval.
     fn report(&self, mismatch: Mismatch) {
         self.metrics.count_mismatch();
-        let now = host::now(Clock::Monotonic).unwrap_or(0);
+        let now = now().unwrap_or(0);
         if let Some(count) = store::told(&self.policy, now) {
             let text = format!(
                 "tidegate: policy `{}`: {count} responses of scoped routes were withheld since this was said last; the last one {}",
@@ -92,7 +95,7 @@ impl Gate {
 
 /// Removes the rate limit fields of a response that a cache behind Envoy kept for a while.
 pub(crate) fn remove_aged_fields() {
-    if is_aged(host::header(Map::ResponseHeaders, "age").as_deref()) {
+    if is_aged(host::header(Map::Response, "age").as_deref()) {
         remove_fields(|_| true);
     }
 }
@@ -106,6 +109,6 @@ fn is_aged(age: Option<&[u8]>) -> bool {
 /// fresh response stay, beside ours.
 fn remove_fields(there: impl Fn(&str) -> bool) {
     for name in FIELDS.into_iter().filter(|name| there(name)) {
-        let _ = host::remove_header(Map::ResponseHeaders, name.as_bytes());
+        let _ = host::remove_header(Map::Response, name.as_bytes());
     }
 }

@@ -11,6 +11,9 @@ use crate::host::{self, Level};
 use crate::origin::{self, Origin};
 use crate::pairs;
 
+/// How often records are looked through that may be over, in milliseconds.
+const SWEEP_MILLIS: u32 = 1000;
+
 /// A mount of the module.
 pub(crate) struct Root {
     role: Option<Role>,
@@ -62,11 +65,22 @@ impl Root {
             Level::Info,
             &format!("tidegate: {} is in force", gate.shown()),
         );
+        if gate.policy.records() && host::set_tick(SWEEP_MILLIS).is_err() {
+            return Err(vec![
+                "the host keeps no time for this mount, so records would never end".to_owned(),
+            ]);
+        }
         Ok(Role::Gate(Rc::new(gate)))
     }
 }
 
-impl Context for Root {}
+impl Context for Root {
+    fn on_http_call_response(&mut self, number: u32, lines: usize, length: usize, _: usize) {
+        if let Some(Role::Gate(gate)) = &self.role {
+            gate.called(number, lines, length);
+        }
+    }
+}
 
 impl RootContext for Root {
     fn on_configure(&mut self, _: usize) -> bool {
@@ -84,13 +98,25 @@ impl RootContext for Root {
         }
     }
 
+    fn on_queue_ready(&mut self, _: u32) {
+        if let Some(Role::Gate(gate)) = &self.role {
+            gate.make_calls();
+        }
+    }
+
+    fn on_tick(&mut self) {
+        if let Some(Role::Gate(gate)) = &self.role {
+            gate.sweep();
+        }
+    }
+
     fn get_type(&self) -> Option<ContextType> {
         Some(ContextType::HttpContext)
     }
 
-    fn create_http_context(&self, _: u32) -> Option<Box<dyn HttpContext>> {
+    fn create_http_context(&self, number: u32) -> Option<Box<dyn HttpContext>> {
         match &self.role {
-            Some(Role::Gate(gate)) => Some(Box::new(gate::Stream::new(Rc::clone(gate)))),
+            Some(Role::Gate(gate)) => Some(Box::new(gate::Stream::new(Rc::clone(gate), number))),
             Some(Role::Origin(origin)) => Some(Box::new(origin::Stream::new(*origin))),
             None => Some(Box::new(Unconfigured)),
         }

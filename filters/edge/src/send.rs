@@ -1,6 +1,7 @@
 //! Sending an answer in the origin's place.
 
 use tidegate_core::answer::Answer;
+use tidegate_core::idempotency::Replay;
 
 use crate::host;
 use crate::pairs;
@@ -19,12 +20,12 @@ pub(crate) fn send(
     rule: &str,
     grpc: bool,
 ) -> Result<(), host::Failed> {
-    let headers: Vec<(&str, &str)> = answer
+    let headers: Vec<(&[u8], &[u8])> = answer
         .headers
         .iter()
         .chain(more)
         .filter(|(name, _)| !grpc || *name != "content-type")
-        .map(|(name, value)| (*name, value.as_str()))
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
     let headers = pairs::write(&headers);
     let details = format!("tidegate_{rule}");
@@ -40,4 +41,21 @@ pub(crate) fn send(
     } else {
         host::send_response(answer.status, &details, &headers, &answer.body, -1)
     }
+}
+
+/// Sends a stored answer again. The host counts its length anew.
+pub(crate) fn send_replay(replay: &Replay) -> Result<(), host::Failed> {
+    let headers: Vec<(&[u8], &[u8])> = replay
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_slice(), value.as_slice()))
+        .collect();
+    let headers = pairs::write(&headers);
+    host::send_response(
+        replay.status,
+        "tidegate_replayed",
+        &headers,
+        &replay.body,
+        -1,
+    )
 }

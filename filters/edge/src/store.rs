@@ -2,17 +2,17 @@
 //!
 //! # Invariants
 //! - *A fixed number of keys*: shared data never forgets a key, so each name is one of a limit's sets, one of the places
-//!   for generations of cached copies, or one of a few single values. They are made when they are first touched and
-//!   never removed. A set's name has a number where the others have nothing, so none is ever another's.
+//!   for generations of cached copies, for records and their answers, or one of a few single values. They are made when they are first touched and
+//!   never removed. A set's name has a limit where the others have nothing, so none is ever another's.
 //! - *Every write is a swap on an entry that exists*: a swap on an absent key always succeeds, so two workers
 //!   that both found it absent would both win. [`SharedStore::read`] therefore puts an empty value in place
 //!   first ([`put_if_absent`]), and nothing but that function writes without having read.
 
 use tidegate_core::key::Secret;
-use tidegate_core::policy::Policy;
+use tidegate_core::policy::{LimitId, Policy};
 use tidegate_core::quota::NANOS_PER_SEC;
-use tidegate_core::store::{Generations, MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
-use tidegate_core::table;
+use tidegate_core::store::{MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
+use tidegate_core::{records, table};
 
 use crate::host::{self, Clock};
 
@@ -30,8 +30,10 @@ pub(crate) struct SharedStore {
     secret: Secret,
     /// For each limit, what the names of its sets begin with.
     tables: Vec<Vec<u8>>,
-    /// What the names of generations begin with.
-    generations: Vec<u8>,
+    /// What the names of all other values begin with.
+    others: Vec<u8>,
+    /// What the names of records and answers begin with.
+    records: Vec<u8>,
     /// The name of a value, written anew for each call.
     name: Vec<u8>,
 }
@@ -52,23 +54,59 @@ impl SharedStore {
         Ok(Self {
             secret: secret()?,
             tables,
-            generations: format!("tidegate/1/{}/generation//", policy.name).into_bytes(),
+            // Records are found by the set that they fall into: with another number of sets they start anew.
+            records: {
+                let (sets, ways) = records::set::shape(policy.room.records);
+                let format = records::set::FORMAT;
+                format!("tidegate/{format}/{}//{sets}x{ways}/", policy.name).into_bytes()
+            },
+            others: format!("tidegate/1/{}//", policy.name).into_bytes(),
             name: Vec::with_capacity(160),
         })
     }
 
-    fn set_name(&mut self, slot: Slot) {
-        self.name.clear();
-        if let Some(table) = self.tables.get(slot.limit.0) {
-            self.name.extend_from_slice(table);
+    /// Writes the name of a value. Of one that is no bucket it ends in a word and a number, where that of a set has numbers
+    /// alone behind the limit.
+    /// Notes under which number of records they are found; `false` if there were some under another.
+    pub(crate) fn note_shape(&self) -> bool {
+        let name = [self.others.as_slice(), b"shape"].concat();
+        match read_or_put(&name, &self.records) {
+            Ok((known, _)) if known == self.records => true,
+            Ok((_, cas)) => {
+                let _ = host::swap_shared(&name, &self.records, cas);
+                false
+            }
+            Err(_) => true,
         }
-        self.name.extend_from_slice(&slot.set.to_le_bytes());
     }
 
-    fn generation_name(&mut self, place: u32) {
-        self.name.clear();
-        self.name.extend_from_slice(&self.generations);
-        self.name.extend_from_slice(&place.to_le_bytes());
+    fn name(&mut self, slot: Slot) {
+        let Self {
+            tables,
+            others,
+            records,
+            name,
+            ..
+        } = self;
+        name.clear();
+        let (begin, word, number, place) = match slot {
+            Slot::Buckets(LimitId(limit), set) => {
+                if let Some(table) = tables.get(limit) {
+                    name.extend_from_slice(table);
+                }
+                name.extend_from_slice(&set.to_le_bytes());
+                return;
+            }
+            Slot::Generation(place) => (others, "generation", place, 0),
+            Slot::Records(set) => (records, "records", set, 0),
+            Slot::Answer(set, place) => (records, "answer", set, place),
+            Slot::Room => (records, "room", 0, 0),
+            Slot::Sweep => (records, "sweep", 0, 0),
+        };
+        name.extend_from_slice(begin);
+        name.extend_from_slice(word.as_bytes());
+        name.extend_from_slice(&number.to_le_bytes());
+        name.push(place);
     }
 }
 
@@ -82,38 +120,18 @@ impl Store for SharedStore {
     }
 
     fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {
-        self.set_name(slot);
+        self.name(slot);
         let (bytes, cas) = read_or_put(&self.name, &[])?;
         Ok((bytes, Version(cas)))
     }
 
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
-        self.set_name(slot);
+        self.name(slot);
         match host::swap_shared(&self.name, bytes, version.0) {
             Ok(true) => Ok(Swap::Done),
             Ok(false) => Ok(Swap::Lost),
             Err(host::Failed) => Err(StoreError::Unavailable),
         }
-    }
-}
-
-impl Generations for SharedStore {
-    fn generation(&mut self, place: u32) -> Result<u64, StoreError> {
-        self.generation_name(place);
-        match host::shared(&self.name) {
-            Ok(Some((bytes, _))) => Ok(number(&bytes)),
-            Ok(None) => Ok(0),
-            Err(host::Failed) => Err(StoreError::Unavailable),
-        }
-    }
-
-    fn renew(&mut self, place: u32, generation: u64) -> Result<(), StoreError> {
-        self.generation_name(place);
-        let (_, cas) = read_or_put(&self.name, &[])?;
-        // A swap that is lost was lost to another generation, which will do.
-        host::swap_shared(&self.name, &generation.to_le_bytes(), cas)
-            .map(|_| ())
-            .map_err(|_| StoreError::Unavailable)
     }
 }
 
@@ -159,7 +177,7 @@ fn secret() -> Result<Secret, StoreError> {
 /// Notes an event of which operators are told once per interval; `Some` if they are to be told now: how many there were
 /// since they were told last, this one included. Counted over all workers; `now` is the store's.
 pub(crate) fn told(policy: &Policy, now: u64) -> Option<u64> {
-    let name = format!("tidegate/1/{}/told//", policy.name).into_bytes();
+    let name = format!("tidegate/1/{}//told", policy.name).into_bytes();
     for _ in 0..MAX_SWAPS {
         let (bytes, cas) = read_or_put(&name, &[]).ok()?;
         let (last, count) = bytes.split_at_checked(8).unwrap_or_default();

@@ -17,13 +17,20 @@ const ABI: [&str; 4] = [
 ];
 
 /// The callbacks that a role has work in.
-const CALLBACKS: [&str; 7] = [
+const CALLBACKS: [&str; 14] = [
     "proxy_on_context_create",
     "proxy_on_vm_start",
     "proxy_on_configure",
     "proxy_on_request_headers",
+    "proxy_on_request_body",
+    "proxy_on_request_trailers",
     "proxy_on_response_headers",
     "proxy_on_response_body",
+    "proxy_on_response_trailers",
+    "proxy_on_log",
+    "proxy_on_tick",
+    "proxy_on_queue_ready",
+    "proxy_on_http_call_response",
     "proxy_on_delete",
 ];
 

@@ -33,6 +33,10 @@ pub enum GrpcStatus {
     InvalidArgument = 3,
     /// RESOURCE_EXHAUSTED.
     ResourceExhausted = 8,
+    /// ABORTED.
+    Aborted = 10,
+    /// OUT_OF_RANGE.
+    OutOfRange = 11,
     /// INTERNAL.
     Internal = 13,
     /// UNAVAILABLE.
@@ -54,11 +58,20 @@ pub fn answer(
     let (status, grpc_status) = match denial {
         Denial::QuotaExceeded { .. } => (429, GrpcStatus::ResourceExhausted),
         Denial::CostExceedsBurst { .. }
+        | Denial::IdempotencyKeyMissing
+        | Denial::IdempotencyKeyInvalid(_)
+        | Denial::EventAmbiguous { .. }
+        | Denial::NotRecordable(_)
         | Denial::CostInvalid { .. }
         | Denial::IdentityAmbiguous(_)
         | Denial::ReservedName { .. }
         | Denial::HeadersUnreadable => (400, GrpcStatus::InvalidArgument),
         Denial::IdentityRequired => (401, GrpcStatus::Unauthenticated),
+        Denial::RequestInProgress | Denial::OutcomeUnknown | Denial::ResponseNotStored => {
+            (409, GrpcStatus::Aborted)
+        }
+        Denial::IdempotencyKeyReused => (422, GrpcStatus::InvalidArgument),
+        Denial::BodyTooLarge => (413, GrpcStatus::OutOfRange),
         Denial::StoreUnavailable => (503, GrpcStatus::Unavailable),
         Denial::ResponseOwnerMismatch => (502, GrpcStatus::Internal),
         Denial::NoAnswer(status @ 500..) => (*status, GrpcStatus::Unavailable),
@@ -93,7 +106,7 @@ pub fn answer(
 pub fn retry_after(denial: &Denial) -> Option<u64> {
     match denial {
         Denial::QuotaExceeded { wait } => Some(wait.div_ceil(NANOS_PER_SEC).max(1)),
-        Denial::StoreUnavailable => Some(1),
+        Denial::StoreUnavailable | Denial::RequestInProgress => Some(1),
         _ => None,
     }
 }

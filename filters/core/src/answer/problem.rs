@@ -138,6 +138,42 @@ fn words(denial: &Denial, violated: &[&str]) -> (&'static str, String) {
             "temporarily reduced capacity",
             "the limits of this request could not be checked; try again".to_owned(),
         ),
+        Denial::IdempotencyKeyMissing => (
+            "idempotency key missing",
+            "this request needs an `Idempotency-Key`; send one that is new for each request, and the same for each retry"
+                .to_owned(),
+        ),
+        Denial::IdempotencyKeyInvalid(fault) => (
+            "idempotency key invalid",
+            format!("`Idempotency-Key` {fault}"),
+        ),
+        Denial::EventAmbiguous { header } => (
+            "idempotency key invalid",
+            format!("`{header}` is present twice; send it once"),
+        ),
+        Denial::RequestInProgress => (
+            "request in progress",
+            "the first request with this key is still running; try again".to_owned(),
+        ),
+        Denial::OutcomeUnknown => (
+            "outcome unknown",
+            "what became of the first request with this key is not known; it is not made again"
+                .to_owned(),
+        ),
+        Denial::ResponseNotStored => (
+            "response not stored",
+            "the first request with this key was answered, and the answer cannot be sent again"
+                .to_owned(),
+        ),
+        Denial::IdempotencyKeyReused => (
+            "idempotency key reused",
+            "this key came with another request before; send a new key".to_owned(),
+        ),
+        Denial::BodyTooLarge => (
+            "body too large",
+            "the body of this request is larger than may be read; send a smaller one".to_owned(),
+        ),
+        Denial::NotRecordable(fault) => ("not recordable", format!("this request {fault}")),
         Denial::ResponseOwnerMismatch => (
             "response owner mismatch",
             "the response to this request was not made for its caller; it was withheld".to_owned(),

@@ -27,7 +27,7 @@ pub use instruction::{Instruction, Use};
 pub use judge::{Verdict, Veto, judge};
 pub use marker::{Marker, ScopeKey};
 pub use outgoing::{Mismatch, Sender, outgoing, scrub};
-pub use plan::{Expected, Plan, renew};
+pub use plan::{Expected, Plan, renew, renew_place};
 
 /// The request header that holds the marker: whose copy the request is for.
 pub const SCOPE: &str = "x-tidegate-scope";

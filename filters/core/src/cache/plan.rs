@@ -8,7 +8,7 @@ use crate::key::Parts;
 use crate::policy::{Cache, CacheBy, Dimension, Mode, Policy, Route};
 use crate::request::Request;
 use crate::route;
-use crate::store::{Generations, Store, StoreError};
+use crate::store::{Slot, Store, StoreError};
 
 /// What the gate does with a request before a cache sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Denial::StoreUnavailable`] where a random marker is needed and the host has no randomness.
-    pub(crate) fn complete<S: Store + Generations>(
+    pub(crate) fn complete<S: Store>(
         &mut self,
         policy: &Policy,
         route: Option<&Route>,
@@ -129,7 +129,7 @@ impl Plan {
     }
 
     /// Says which copies a change ends, if it succeeds: those that the same caller would get of the same path.
-    fn change<S: Store + Generations>(
+    fn change<S: Store>(
         &mut self,
         policy: &Policy,
         identity: &Identity<'_>,
@@ -165,7 +165,7 @@ impl Plan {
     }
 
     /// Scopes the request by what its route says.
-    fn scope<S: Store + Generations>(
+    fn scope<S: Store>(
         &mut self,
         policy: &Policy,
         route: &Route,
@@ -225,7 +225,7 @@ impl Plan {
 }
 
 /// What tells the copy for a request from others; empty where nothing does, `None` where something that must is absent.
-fn copy<S: Store + Generations>(
+fn copy<S: Store>(
     cache: &Cache,
     route: Option<&Route>,
     identity: &Identity<'_>,
@@ -241,11 +241,10 @@ fn copy<S: Store + Generations>(
     }
     // Envoy's own caches forget nothing on demand, so after a change the copies get another name.
     if cache.by == CacheBy::Path {
-        let generation = store
-            .generation(place(parts.clone(), request, secret))
-            .ok()?;
-        if generation != 0 {
-            parts.push(GENERATION, &generation.to_le_bytes());
+        let place = place(parts.clone(), request, secret);
+        let (generation, _) = store.read(Slot::Generation(place)).ok()?;
+        if !generation.is_empty() {
+            parts.push(GENERATION, &generation);
         }
     }
     for name in UNKEYED_HEADERS.iter().chain(overrides) {
@@ -269,16 +268,35 @@ fn place(mut scope: Parts, request: &Request<'_>, secret: crate::key::Secret) ->
 ///
 /// # Errors
 /// The store's: the copies go on.
-pub fn renew<S: Generations>(
+pub fn renew<S: Store>(
     expected: &Expected,
     status: u16,
     store: &mut S,
     now: u64,
 ) -> Result<(), StoreError> {
     match expected.stale {
-        Some(place) if (200..400).contains(&status) => store.renew(place, now),
-        _ => Ok(()),
+        Some(place) => renew_place(place, status, store, now),
+        None => Ok(()),
     }
+}
+
+/// As [`renew`], for the place that was noted.
+///
+/// # Errors
+/// The store's: the copies go on.
+pub fn renew_place<S: Store>(
+    place: u32,
+    status: u16,
+    store: &mut S,
+    now: u64,
+) -> Result<(), StoreError> {
+    if !(200..400).contains(&status) {
+        return Ok(());
+    }
+    let slot = Slot::Generation(place);
+    let (_, version) = store.read(slot)?;
+    // A swap that is lost was lost to another generation, which will do.
+    store.swap(slot, version, &now.to_le_bytes()).map(|_| ())
 }
 
 /// Whether a method changes things (RFC 9110, section 9.2.1).

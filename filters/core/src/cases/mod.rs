@@ -4,11 +4,15 @@
 mod copies;
 mod facts;
 mod isolation;
+mod once;
+mod retries;
 mod run;
+pub mod store_suite;
 
 pub use copies::{CacheKey, cache_key};
 pub use facts::CaseFacts;
 pub use isolation::{Found, Pair, pairs, warnings};
+pub use retries::retries;
 pub use run::{Failure, run};
 
 use serde::{Deserialize, Serialize};
@@ -43,6 +47,9 @@ pub struct Step {
     pub times: u32,
     /// The request.
     pub request: CaseRequest,
+    /// What the origin answers if the request reaches it.
+    #[serde(default)]
+    pub answer: CaseAnswer,
     /// What is expected each time.
     pub expect: Expect,
 }
@@ -73,6 +80,38 @@ pub struct CaseRequest {
     /// The trusted client address.
     #[serde(default = "address")]
     pub address: String,
+    /// The body; none if not given.
+    #[serde(default)]
+    pub body: Option<String>,
+}
+
+/// What the origin answers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseAnswer {
+    /// The status: 200 if not given.
+    #[serde(default = "ok")]
+    pub status: u16,
+    /// Header lines, in order; names in lower case.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// The body: visible characters and spaces, so that an origin can be told in a header.
+    #[serde(default)]
+    pub body: String,
+}
+
+impl Default for CaseAnswer {
+    fn default() -> Self {
+        Self {
+            status: ok(),
+            headers: Vec::new(),
+            body: String::new(),
+        }
+    }
+}
+
+const fn ok() -> u16 {
+    200
 }
 
 fn get() -> String {
@@ -95,7 +134,7 @@ fn address() -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// The status; 200 stands for a request that goes ahead.
+    /// The status; of a request that goes ahead, the origin's.
     pub status: u16,
     /// The end of the problem's type, such as `identity-required`.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
@@ -116,6 +155,9 @@ pub struct Expect {
     /// different words are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
+    /// Whether this is an earlier answer, sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<bool>,
 }
 
 impl Expect {
@@ -129,6 +171,7 @@ impl Expect {
             remaining,
             cache,
             copy,
+            replayed,
         } = self;
         let same = |kind: &String| {
             found
@@ -143,6 +186,7 @@ impl Expect {
             && (remaining.is_none() || *remaining == found.remaining)
             && (cache.is_none() || *cache == found.cache)
             && (copy.is_none() || *copy == found.copy)
+            && (replayed.is_none() || *replayed == found.replayed)
     }
 }
 

@@ -1,10 +1,14 @@
 //! Runs cases on a made-up clock.
 
-use super::{CacheKey, Case, CaseFacts, Cases, Expect, Step, cache_key};
+use core::cell::Cell;
+
+use super::{CacheKey, Case, CaseFacts, Cases, Expect, Step, cache_key, once};
 use crate::admission::Said;
 use crate::answer;
 use crate::cache;
+use crate::denial::Denial;
 use crate::engine::{self, Decision};
+use crate::idempotency::Turn;
 use crate::policy::Policy;
 use crate::quota::NANOS_PER_MILLI;
 use crate::request::Request;
@@ -98,52 +102,80 @@ fn observed(
     store: &mut MemoryStore,
     copies: &mut Copies,
 ) -> Expect {
-    let request = &step.request;
+    let ran = u64::try_from(ran).unwrap_or(0);
     let facts = CaseFacts {
-        address: request.address.clone(),
-        claims: request.claims.clone(),
+        address: step.request.address.clone(),
+        claims: step.request.claims.clone(),
+        has_body: step.request.body.is_some(),
+        // No two requests have one token.
+        randoms: Cell::new(ran.wrapping_shl(8)),
         ..CaseFacts::default()
     };
-    let headers: Vec<_> = request
+    let headers: Vec<_> = step
+        .request
         .headers
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
     let request = Request {
-        method: request.method.as_bytes(),
-        path: request.path.as_bytes(),
-        authority: request.host.as_bytes(),
+        method: step.request.method.as_bytes(),
+        path: step.request.path.as_bytes(),
+        authority: step.request.host.as_bytes(),
         headers: &headers,
         facts: &facts,
     };
     let now = START.saturating_add(step.at_ms.saturating_mul(NANOS_PER_MILLI));
-    let decision = engine::decide(policy, &request, store, &mut (), now);
+    let mut decision = engine::decide(policy, &request, store, &mut (), now);
+    let plan = decision.cache.take();
+    let mut turn = core::mem::take(&mut decision.turn);
+    if let Turn::Read(pending) = turn {
+        decision = once::whole(policy, *pending, &step.request, store, now);
+        turn = core::mem::take(&mut decision.turn);
+    }
     let remaining = remaining(policy, &decision);
-    let Some(denial) = decision.enforced_denial() else {
-        let plan = decision.cache.as_ref();
-        let cache = plan.map(|plan| plan.instruction.usage.word().to_owned());
-        let copy = plan
-            .and_then(|plan| cache_key(&request, plan))
-            .and_then(|key| copies.word(key, step.expect.copy.as_ref()));
-        // A moment of its own: steps at one time follow each other.
-        let moment = now.saturating_add(u64::try_from(ran).unwrap_or(0));
-        let succeeded = plan.map(|plan| cache::renew(&plan.expected, 200, store, moment));
-        debug_assert_ne!(
-            succeeded,
-            Some(Err(StoreError::Unavailable)),
-            "a store in memory"
-        );
-        return Expect {
-            status: 200,
-            kind: None,
-            violated: None,
-            retry_after: None,
-            remaining,
-            cache,
-            copy,
-        };
+    if let Some(denial) = decision.enforced_denial() {
+        return refused(policy, &decision, denial, remaining);
+    }
+    let status = match &turn {
+        Turn::Replay(replay) => replay.status,
+        _ => step.answer.status,
     };
-    let answer = answer::answer(policy, &decision, denial, None);
+    let mut found = Expect {
+        status,
+        kind: None,
+        violated: None,
+        retry_after: None,
+        remaining,
+        cache: None,
+        copy: None,
+        replayed: Some(matches!(turn, Turn::Replay(_))),
+    };
+    if found.replayed == Some(true) {
+        return found;
+    }
+    if let Turn::Run(running) | Turn::Detach(running, _) = turn {
+        once::answered(policy, &running, &step.answer, store);
+    }
+    if let Some(plan) = &plan {
+        found.cache = Some(plan.instruction.usage.word().to_owned());
+        found.copy =
+            cache_key(&request, plan).and_then(|key| copies.word(key, step.expect.copy.as_ref()));
+        // A moment of its own: steps at one time follow each other.
+        let moment = now.saturating_add(ran);
+        let renewed = cache::renew(&plan.expected, status, store, moment);
+        debug_assert_ne!(renewed, Err(StoreError::Unavailable), "a store in memory");
+    }
+    found
+}
+
+/// What a refusal says.
+fn refused(
+    policy: &Policy,
+    decision: &Decision<'_>,
+    denial: &Denial,
+    remaining: Option<Vec<(String, u64)>>,
+) -> Expect {
+    let answer = answer::answer(policy, decision, denial, None);
     let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
     Expect {
@@ -157,6 +189,7 @@ fn observed(
         remaining,
         cache: None,
         copy: None,
+        replayed: Some(false),
     }
 }
 

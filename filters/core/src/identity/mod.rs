@@ -115,6 +115,11 @@ impl<'a> Identity<'a> {
         })
     }
 
+    /// Whether an account could be known.
+    pub(crate) const fn knows_accounts(&self) -> bool {
+        !self.rules.account.is_empty()
+    }
+
     /// Where the caller comes from. The proxy is asked once, and only if no front signed an address.
     pub fn address(&self) -> Option<Address> {
         let prefix = self.rules.address.ipv6_prefix;

@@ -5,6 +5,7 @@ mod cache;
 mod compile;
 mod document;
 mod faults;
+mod idempotency;
 mod json;
 mod mistake;
 mod nearest;
@@ -19,13 +20,17 @@ mod structure;
 use std::collections::BTreeMap;
 
 pub use self::cache::{Cache, CacheBy, OwnerRule, Scope};
+pub use self::idempotency::{By, EventSource, Execution, Fingerprint, Idempotency, UnknownRule};
 pub use self::mistake::Mistake;
 pub use self::parse::Checked;
+#[cfg(feature = "cases")]
+pub(crate) use self::pointer::{Pointer, Step};
 pub use self::read::MAX_DOCUMENT_BYTES;
 #[cfg(feature = "schema")]
 pub use self::schema::schema;
 pub use self::structure::json_of_struct;
 use crate::quota::Quota;
+use crate::records::Room;
 
 /// A policy that may be enforced: everything in it has been checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +57,10 @@ pub struct Policy {
     pub legacy_headers: bool,
     /// What happens to a request whose limits could not be read or swapped.
     pub store_error: StoreErrorRule,
+    /// What happens to a request that needs a record when there is no room for one.
+    pub store_full: StoreErrorRule,
+    /// How much room records and their answers have.
+    pub room: Room,
 }
 
 /// Whether a decision changes anything for the caller.
@@ -233,9 +242,16 @@ pub struct Route {
     pub mode: Option<Mode>,
     /// Who shares a cached copy of its responses; none: nothing of it is stored.
     pub cache: Option<Cache>,
+    /// How a request that is sent again is recognised.
+    pub idempotency: Option<Idempotency>,
 }
 
 impl Policy {
+    /// Whether the policy keeps records of what was done.
+    pub fn records(&self) -> bool {
+        self.routes.iter().any(|route| route.idempotency.is_some())
+    }
+
     /// Whether the policy speaks of cached copies. Where it does, routes that it says nothing about are not stored.
     pub fn caches(&self) -> bool {
         self.routes.iter().any(|route| route.cache.is_some())

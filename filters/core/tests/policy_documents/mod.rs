@@ -8,10 +8,10 @@ pub(crate) const STOREFRONT: &str = include_str!("storefront.json");
 /// The least that a document says.
 pub(crate) const SMALLEST: &str = include_str!("smallest.json");
 
-/// Every key that this version enforces.
+/// Every key about callers, limits and routes.
 pub(crate) const ENFORCED: &str = include_str!("enforced.json");
 
-/// Every key that it understands and does not enforce.
+/// Every key about caches, records and stores; of these the store alone is not enforced.
 pub(crate) const EVERYTHING: &str = include_str!("everything.json");
 
 /// All of them.

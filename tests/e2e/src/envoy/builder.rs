@@ -61,6 +61,7 @@ pub struct Builder {
     pub(super) routes: Option<Vec<Value>>,
     pub(super) retry: Option<Value>,
     pub(super) local_reply: Option<Value>,
+    pub(super) cluster: Value,
 }
 
 impl Default for Builder {
@@ -94,6 +95,7 @@ impl Default for Builder {
             routes: None,
             retry: None,
             local_reply: None,
+            cluster: Value::Null,
         }
     }
 }

@@ -99,7 +99,8 @@ impl Builder {
         let upstream = upstream::filters(self, mount.as_ref());
         let origin = self
             .origin
-            .map(|at| bootstrap::cluster(at, self.h1_to_origin, &upstream));
+            .map(|at| bootstrap::cluster(at, self.h1_to_origin, &upstream))
+            .map(|cluster| upstream::changed(self, cluster));
         let config = bootstrap::bootstrap(&listeners, lds.as_deref(), origin);
         std::fs::write(folder.join("envoy.json"), format!("{config:#}"))
             .context("the configuration")?;

@@ -25,6 +25,21 @@ impl Builder {
         self.gate = false;
         self
     }
+
+    /// Puts these fields into the cluster `origin`, in place of those that are there.
+    #[must_use]
+    pub fn cluster(mut self, fields: Value) -> Self {
+        self.cluster = fields;
+        self
+    }
+}
+
+/// The cluster with what [`Builder::cluster`] says of it.
+pub(super) fn changed(builder: &Builder, mut cluster: Value) -> Value {
+    for (name, value) in builder.cluster.as_object().into_iter().flatten() {
+        cluster[name] = value.clone();
+    }
+    cluster
 }
 
 /// The filters of the cluster, in the order in which a request passes them, or none.

@@ -80,16 +80,27 @@ impl Reply {
         self
     }
 
+    /// Adds a trailer; over HTTP/1.1 it is lost.
+    #[must_use]
+    pub fn trailer(mut self, name: &'static str, value: &'static str) -> Self {
+        self.trailers.get_or_insert_default().append(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+        self
+    }
+
     /// What a request without an arranged answer gets:
     ///
-    /// - path `/status/N`: status N;
+    /// - path `/status/N`, or header `x-origin-respond-status: N`: status N;
     /// - content type `application/grpc`: an empty message and trailers that say OK;
     /// - header `x-origin-respond-headers: [["name", "value"], ...]`: these lines too;
+    /// - header `x-origin-respond-body: TEXT`: this body;
     /// - header `x-origin-respond-after: MS`: not before so many milliseconds.
     pub(super) fn to(seen: &Seen) -> Self {
         let path = seen.path.split('?').next().unwrap_or_default();
-        let status = path
-            .strip_prefix("/status/")
+        let status = text(seen, "x-origin-respond-status")
+            .or_else(|| path.strip_prefix("/status/"))
             .and_then(|code| code.parse().ok())
             .unwrap_or(StatusCode::OK);
         let mut reply = Self::status(status);
@@ -110,6 +121,9 @@ impl Reply {
                     reply.headers.append(name, value);
                 }
             }
+        }
+        if let Some(body) = text(seen, "x-origin-respond-body") {
+            reply.body = Content::Fixed(Bytes::copy_from_slice(body.as_bytes()));
         }
         if let Some(time) = text(seen, "x-origin-respond-after").and_then(|ms| ms.parse().ok()) {
             reply = reply.after(Duration::from_millis(time));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use http::Method;
-use tidegate_core::cases::{Case, Step};
+use tidegate_core::cases::{Case, CaseAnswer, Step};
 use tidegate_e2e::Client;
 use tidegate_e2e::client::Call;
 use tokio::task::JoinSet;
@@ -115,8 +115,32 @@ fn call(client: &Client, url: &str, step: &Step, token: Option<&str>) -> Result<
     for (name, value) in &request.headers {
         call = call.header(name, value);
     }
+    if let Some(body) = &request.body {
+        call = call.body(body.clone());
+    }
+    for (name, value) in asked(&step.answer)? {
+        call = call.header(name, value);
+    }
     Ok(match token {
         Some(token) => call.bearer(token),
         None => call,
     })
+}
+
+/// By which headers the origin is asked for this answer.
+fn asked(answer: &CaseAnswer) -> Result<Vec<(&'static str, String)>> {
+    let CaseAnswer {
+        status,
+        headers,
+        body,
+    } = answer;
+    let mut asked = Vec::new();
+    if *status != 200 {
+        asked.push(("x-origin-respond-status", status.to_string()));
+    }
+    if !headers.is_empty() {
+        asked.push(("x-origin-respond-headers", serde_json::to_string(headers)?));
+    }
+    asked.push(("x-origin-respond-body", body.clone()));
+    Ok(asked)
 }

@@ -20,5 +20,6 @@ pub(crate) fn found(answer: &Answer, expected: &Expect) -> Result<Expect> {
         // Nothing of this can be seen from outside.
         cache: expected.cache.clone(),
         copy: expected.copy.clone(),
+        replayed: Some(answer.header("idempotent-replayed") == Some("true")),
     })
 }

@@ -54,7 +54,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         legacy_headers,
         store,
         store_error,
-        store_full: None | Some(document::OnFailure::Reject | document::OnFailure::Pass),
+        store_full,
         capacity,
     } = document;
     let root = ValuePointerRef::Origin;
@@ -87,9 +87,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
     if let Some(store) = store {
         store::store(store, root.push_key("store"), faults);
     }
-    if let Some(capacity) = capacity {
-        store::capacity(capacity, root.push_key("capacity"), faults);
-    }
+    let room = store::capacity(capacity, root.push_key("capacity"), faults);
     if !faults.is_empty() {
         return None;
     }
@@ -109,6 +107,8 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         headers: headers.map(RateLimitHeaders::from).unwrap_or_default(),
         legacy_headers: legacy_headers.unwrap_or(false),
         store_error: store_error.map(StoreErrorRule::from).unwrap_or_default(),
+        store_full: store_full.map(StoreErrorRule::from).unwrap_or_default(),
+        room,
     })
 }
 

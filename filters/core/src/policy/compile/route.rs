@@ -75,12 +75,10 @@ pub(super) fn route(
             "`dedupe` and `idempotency` cannot stand in one route; keep one",
         );
     }
-    if let Some(idempotency) = idempotency {
-        idempotency::check(idempotency, at.push_key("idempotency"), faults);
-    }
-    if let Some(dedupe) = dedupe {
-        dedupe::check(dedupe, at.push_key("dedupe"), faults);
-    }
+    let idempotency = idempotency.and_then(|wire| {
+        idempotency::idempotency(wire, around.sources, at.push_key("idempotency"), faults)
+    });
+    let dedupe = dedupe.and_then(|wire| dedupe::dedupe(wire, at.push_key("dedupe"), faults));
     Some(Route {
         name: name?,
         matcher,
@@ -89,6 +87,7 @@ pub(super) fn route(
         anonymous,
         mode: mode.map(Mode::from),
         cache,
+        idempotency: idempotency.or(dedupe),
     })
 }
 

@@ -2,10 +2,11 @@
 
 use deserr::ValuePointerRef;
 
-use super::size::size;
+use super::size::{MIB, size};
 use super::{names, number};
 use crate::policy::document::{Capacity, Redis, RedisStore, Store, StoreWord};
 use crate::policy::faults::Faults;
+use crate::records::Room;
 
 /// The most room for records, in mebibytes.
 const MOST_CAPACITY_MIB: u64 = 4096;
@@ -35,13 +36,23 @@ pub(super) fn store(store: Store, at: ValuePointerRef<'_>, faults: &mut Faults) 
     }
 }
 
-/// Checks the room for records. Nothing is made of it yet: this version keeps none.
-pub(super) fn capacity(capacity: Capacity, at: ValuePointerRef<'_>, faults: &mut Faults) {
-    let Capacity { records, bytes } = capacity;
+/// The room for records where the policy does not say.
+const DEFAULT_RECORDS: u64 = 4096;
+const DEFAULT_BYTES: u64 = 64 * MIB;
+
+/// The room for records.
+pub(super) fn capacity(
+    capacity: Option<Capacity>,
+    at: ValuePointerRef<'_>,
+    faults: &mut Faults,
+) -> Room {
+    let (records, bytes) = capacity.map_or((None, None), |wire| (wire.records, wire.bytes));
     if let Some(records) = records {
         number::within(records, 1..=16_777_216, at.push_key("records"), faults);
     }
-    if let Some(text) = bytes {
-        size(&text, MOST_CAPACITY_MIB, at.push_key("bytes"), faults);
+    let bytes = bytes.map(|text| size(&text, MOST_CAPACITY_MIB, at.push_key("bytes"), faults));
+    Room {
+        records: u32::try_from(records.unwrap_or(DEFAULT_RECORDS)).unwrap_or(u32::MAX),
+        bytes: bytes.flatten().unwrap_or(DEFAULT_BYTES),
     }
 }

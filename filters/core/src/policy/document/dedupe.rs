@@ -20,13 +20,14 @@ pub(crate) struct Dedupe {
     /// How long a delivery may run before its outcome counts as unknown, at most `ttl` (default `60s`).
     #[deserr(default)]
     pub(crate) lease: Option<String>,
-    /// The largest request body that is read, at most `64MiB`, like `64KiB`.
+    /// The largest request body that is read and the largest answer that is stored, at most `64MiB` (default `1MiB`).
     #[deserr(default)]
     pub(crate) max_body: Option<String>,
-    /// What happens when the first delivery's outcome is unknown (default `hold`).
+    /// What happens when the first delivery's outcome is unknown (default `retry`: an event that is delivered twice is
+    /// better than one that is not delivered).
     #[deserr(default)]
     pub(crate) unknown: Option<Unknown>,
-    /// The status that answers a duplicate.
+    /// The status that answers a duplicate, without a body (default: the stored answer does).
     #[cfg_attr(feature = "schema", schemars(range(min = 200, max = 299)))]
     #[deserr(default)]
     pub(crate) status: Option<u64>,

@@ -31,7 +31,7 @@ pub(crate) struct Idempotency {
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1024)))]
     #[deserr(default)]
     pub(crate) max_key_length: Option<u64>,
-    /// The largest request body that is read, at most `64MiB`, like `64KiB`.
+    /// The largest request body that is read and the largest answer that is stored, at most `64MiB` (default `1MiB`).
     #[deserr(default)]
     pub(crate) max_body: Option<String>,
     /// What happens when the first request's outcome is unknown (default `hold`).
@@ -40,7 +40,7 @@ pub(crate) struct Idempotency {
     /// Whether the call outlives its client (default `inline`).
     #[deserr(default)]
     pub(crate) execution: Option<Execution>,
-    /// How long a call may take, `1ms` to `1h`.
+    /// How long a detached call may take, `1ms` to `1h` and at most `lease` (default `15s`).
     #[deserr(default)]
     pub(crate) timeout: Option<String>,
     /// The statuses by which the origin says that it did not take the request (default 429 and 503).

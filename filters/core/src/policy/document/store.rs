@@ -55,11 +55,11 @@ pub(crate) struct Redis {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 pub(crate) struct Capacity {
-    /// How many records.
+    /// How many records (default 4,096). Another number starts them anew.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16_777_216)))]
     #[deserr(default)]
     pub(crate) records: Option<u64>,
-    /// How many bytes, at most `4096MiB`, like `64MiB`.
+    /// How many bytes of stored answers, at most `4096MiB` (default `64MiB`).
     #[deserr(default)]
     pub(crate) bytes: Option<String>,
 }

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use tidegate_e2e::Envoy;
 use tidegate_e2e::envoy::{Builder, Cache};
 
-use crate::load::Callers;
 use crate::policies;
+use crate::requests::{Asks, Callers};
 use crate::rows::{self, Build, Kind, Row};
 
 const CALLERS: Callers = Callers {
     tenants: 10,
     accounts: 1_000,
-    pages: true,
+    asks: Asks::OwnPage,
 };
 
 /// All rows; the first is the one without the module.

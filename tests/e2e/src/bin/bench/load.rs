@@ -7,22 +7,13 @@ use tidegate_e2e::Envoy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::requests::Callers;
+
 /// How many connections there are: enough to keep Envoy's core busy.
 const CONNECTIONS: u32 = 32;
 
-/// What is asked for, without the query.
-pub(crate) const PATH: &str = "/v1/things";
-
-/// Who sends the requests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Callers {
-    /// How many tenants take turns.
-    pub(crate) tenants: u32,
-    /// How many accounts take turns.
-    pub(crate) accounts: u32,
-    /// Whether each account asks for a page of its own, or all for the first.
-    pub(crate) pages: bool,
-}
+/// How many requests go before the first measurement: some of each account, so that what a cache or a record may keep it has.
+const WARM: u32 = 3_000;
 
 /// The statuses of answers and how often each came.
 #[derive(Debug, Default)]
@@ -52,11 +43,21 @@ impl Load {
                 stream,
                 callers,
                 turn: first,
+                warm: false,
                 request: Vec::with_capacity(512),
                 answer: Vec::with_capacity(4_096),
             });
         }
         Ok(Self { connections })
+    }
+
+    /// Sends the requests that go before the first measurement.
+    pub(crate) async fn warm(&mut self) -> Result<()> {
+        self.send(WARM).await?;
+        for connection in &mut self.connections {
+            connection.warm = true;
+        }
+        Ok(())
     }
 
     /// Sends this many requests and reads the answers.
@@ -85,6 +86,7 @@ struct Connection {
     stream: TcpStream,
     callers: Callers,
     turn: u32,
+    warm: bool,
     request: Vec<u8>,
     answer: Vec<u8>,
 }
@@ -93,33 +95,14 @@ impl Connection {
     async fn send(&mut self, requests: u32) -> Result<Statuses> {
         let mut statuses = Statuses::default();
         for _ in 0..requests {
-            self.write_request();
+            self.callers.write(self.turn, self.warm, &mut self.request);
+            // No two connections have a turn in common.
+            self.turn = self.turn.wrapping_add(CONNECTIONS);
             self.stream.write_all(&self.request).await?;
             let status = self.read_answer().await?;
             *statuses.0.entry(status).or_insert(0) += 1;
         }
         Ok(statuses)
-    }
-
-    fn write_request(&mut self) {
-        use std::io::Write as _;
-
-        let Callers {
-            tenants,
-            accounts,
-            pages,
-        } = self.callers;
-        let account = self.turn % accounts;
-        let tenant = account % tenants;
-        let page = if pages { 1 + account } else { 1 };
-        self.turn = self.turn.wrapping_add(CONNECTIONS);
-        self.request.clear();
-        // A vector takes whatever is written to it.
-        let _ = write!(
-            self.request,
-            "GET {PATH}?page={page} HTTP/1.1\r\nhost: api.test\r\nuser-agent: bench\r\naccept: */*\r\n\
-             x-tenant-id: tenant-{tenant:04}\r\nx-account: account-{account:08}\r\n\r\n"
-        );
     }
 
     /// Reads one answer with a `content-length`, and gives its status.

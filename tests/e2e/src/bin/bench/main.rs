@@ -13,10 +13,12 @@
 
 mod cpu;
 mod hits;
+mod keys;
 mod load;
 mod origin;
 mod policies;
 mod report;
+mod requests;
 mod rows;
 
 use std::path::PathBuf;
@@ -99,6 +101,13 @@ async fn run(arguments: &Arguments) -> Result<()> {
             progress.inc(1);
         }
     }
+    for (row, running) in &rows {
+        if row.kind.has_record() {
+            keys::not_full(&running.envoy)
+                .await
+                .context(row.name.clone())?;
+        }
+    }
     progress.finish_and_clear();
 
     println!(
@@ -109,6 +118,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
     println!("{}", report.tables(&rows));
     println!("{}", report.aims(&rows));
     println!("{}", report.hits(&rows));
+    println!("{}", report.keys(&rows));
     Ok(())
 }
 
@@ -119,9 +129,6 @@ struct Running {
     load: Load,
 }
 
-/// How many requests go before the first measurement: some of each account, so that what a cache may keep it has.
-const WARM: u32 = 3_000;
-
 impl Running {
     async fn start(row: &Row, origins: &Origins) -> Result<Self> {
         let builder = (row.build)()?
@@ -131,7 +138,7 @@ impl Running {
         cpu::pin(envoy.pid(), cpu::ENVOY)?;
         let worker = cpu::Worker::of(envoy.pid())?;
         let mut load = Load::connect(&envoy, row.callers).await?;
-        load.send(WARM).await?;
+        load.warm().await?;
         Ok(Self {
             envoy,
             worker,
@@ -146,7 +153,7 @@ impl Running {
         let statuses = self.load.send(requests).await?;
         let after = self.worker.nanos()?;
         statuses.all(row.status)?;
-        origins.rested(asked)?;
+        origins.expect(row.reaching(requests), asked)?;
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let spent = (after - before) as f64;
         Ok(spent / f64::from(requests))

@@ -43,6 +43,26 @@ pub(crate) fn scoped(limits: usize) -> Value {
     policy
 }
 
+/// Records of keys under no limit, each kept for so long.
+pub(crate) fn keyed(execution: &str, ttl: &str) -> Value {
+    let mut policy = unkeyed();
+    // More room than a minute of records needs; what is over is given back in that time.
+    policy["capacity"] = json!({"records": 262_144, "bytes": "1024MiB"});
+    policy["routes"][0]["idempotency"] =
+        json!({"key": "required", "execution": execution, "ttl": ttl, "lease": "1s"});
+    if execution == "detached" {
+        policy["routes"][0]["idempotency"]["timeout"] = json!("1s");
+    }
+    policy
+}
+
+/// The same route without records.
+pub(crate) fn unkeyed() -> Value {
+    let mut policy = wide(0, "always");
+    policy["routes"][0]["match"]["methods"] = json!(["POST"]);
+    policy
+}
+
 fn policy(headers: &str, quotas: &[(&str, u32)]) -> Value {
     let kinds = [
         ("tenant", json!(["tenant"])),

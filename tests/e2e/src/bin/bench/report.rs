@@ -20,11 +20,15 @@ impl Report {
         self.rows[row].push(nanos);
     }
 
-    /// Two tables in Markdown: of requests beside a bare Envoy's, and of hits beside a bare cache's.
+    /// Three tables in Markdown: of requests beside a bare Envoy's, of hits beside a bare cache's, and of requests with a key
+    /// beside a bare Envoy's.
     pub(crate) fn tables(&self, rows: &[Row]) -> String {
-        let requests = self.table(rows, "filter", "bare", |kind| !kind.is_hit());
+        let requests = self.table(rows, "filter", "bare", |kind| {
+            !kind.is_hit() && !kind.has_key()
+        });
         let hits = self.table(rows, "cache", "bare hit", Kind::is_hit);
-        format!("{requests}\n{hits}")
+        let keys = self.table(rows, "with a key", "bare POST", Kind::has_key);
+        format!("{requests}\n{hits}\n{keys}")
     }
 
     /// One table. Ratio and difference are those to its first row in the same round, and of them the median.
@@ -119,6 +123,48 @@ impl Report {
                     text,
                     "Scope and seal add {:+.2} µs to a hit behind a gate without them.",
                     added(scoped, without)
+                );
+            }
+        }
+        text
+    }
+
+    /// What a request with a key costs beside one that a bare Envoy passes on.
+    pub(crate) fn keys(&self, rows: &[Row]) -> String {
+        let of = |wanted: fn(Kind) -> bool| {
+            rows.iter()
+                .zip(&self.rows)
+                .filter(move |(row, _)| wanted(row.kind))
+                .map(|(row, nanos)| (&row.name, nanos))
+        };
+        let mut text = String::new();
+        for (_, bare) in of(|kind| kind == Kind::BareKey) {
+            text.push_str(
+                "Requests with a key are compared with the same POSTs through an Envoy without the module, in the same round; each \
+                 new key reached the origin once, and no request that was answered from a record did.\n",
+            );
+            for (name, replay) in of(|kind| kind == Kind::Replay) {
+                let _ = writeln!(
+                    text,
+                    "{name}: {:.2} times a bare proxied POST.",
+                    times(replay, bare)
+                );
+            }
+            for (name, first) in of(|kind| matches!(kind, Kind::Inline | Kind::Detached)) {
+                let _ = writeln!(
+                    text,
+                    "{name}: {:+.2} µs, {:.2} times a bare proxied POST.",
+                    added(first, bare),
+                    times(first, bare)
+                );
+            }
+        }
+        for (_, inline) in of(|kind| kind == Kind::Inline) {
+            for (_, detached) in of(|kind| kind == Kind::Detached) {
+                let _ = writeln!(
+                    text,
+                    "A call that is detached costs {:+.2} µs beside one that is made inline.",
+                    added(detached, inline)
                 );
             }
         }

@@ -8,8 +8,9 @@ use tidegate_e2e::envoy::Builder;
 use tidegate_e2e::{Client, Envoy, repo};
 
 use crate::hits;
-use crate::load::Callers;
+use crate::keys;
 use crate::policies;
+use crate::requests::{Asks, Callers};
 
 /// Makes the Envoy of a row.
 pub(crate) type Build = fn() -> Result<Builder>;
@@ -21,6 +22,18 @@ pub(crate) struct Row {
     pub(crate) build: Box<dyn Fn() -> Result<Builder>>,
     pub(crate) callers: Callers,
     pub(crate) status: u16,
+}
+
+impl Row {
+    /// How many of so many requests are to reach the origin.
+    pub(crate) const fn reaching(&self, requests: u32) -> u32 {
+        let answered_before = self.kind.is_hit() || matches!(self.kind, Kind::Replay);
+        if answered_before || self.status != 200 {
+            0
+        } else {
+            requests
+        }
+    }
 }
 
 /// What a line is to the closing words.
@@ -42,6 +55,18 @@ pub(crate) enum Kind {
     ScopedHit,
     /// Another hit.
     Hit,
+    /// What all other requests with a key are compared with.
+    BareKey,
+    /// A request with a new key whose call is made inline.
+    Inline,
+    /// A request with a new key whose call is detached.
+    Detached,
+    /// A request with a key whose answer is stored.
+    Replay,
+    /// A request whose key another one had.
+    Reused,
+    /// A request with a key that the policy does not ask for.
+    Unkeyed,
     /// Nothing that they speak of.
     Other,
 }
@@ -55,9 +80,22 @@ impl Kind {
         )
     }
 
+    /// Whether the module keeps a record of it.
+    pub(crate) const fn has_record(self) -> bool {
+        matches!(
+            self,
+            Self::Inline | Self::Detached | Self::Replay | Self::Reused
+        )
+    }
+
+    /// Whether it has a body and an idempotency key, whoever reads that.
+    pub(crate) const fn has_key(self) -> bool {
+        self.has_record() || matches!(self, Self::BareKey | Self::Unkeyed)
+    }
+
     /// Whether others are compared with it.
     pub(crate) const fn is_bare(self) -> bool {
-        matches!(self, Self::Bare | Self::BareHit)
+        matches!(self, Self::Bare | Self::BareHit | Self::BareKey)
     }
 }
 
@@ -65,24 +103,24 @@ impl Kind {
 const MANY: Callers = Callers {
     tenants: 10,
     accounts: 1_000,
-    pages: false,
+    asks: Asks::FirstPage,
 };
 
 /// One account, over and over.
 const ONE: Callers = Callers {
     tenants: 1,
     accounts: 1,
-    pages: false,
+    asks: Asks::FirstPage,
 };
 
 /// More accounts of one tenant than a worker remembers refusals of.
 const ROTATING: Callers = Callers {
     tenants: 1,
     accounts: 10_000,
-    pages: false,
+    asks: Asks::FirstPage,
 };
 
-/// All rows; the first is the bare one. Those of hits are the last.
+/// All rows; the first is the bare one. Those of hits and of keys are the last.
 pub(crate) fn all(detail: bool) -> Vec<Row> {
     let row = |name: &str, kind, build: Build| Row {
         name: name.to_owned(),
@@ -163,6 +201,7 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
         rows.extend(more.map(|(name, build)| row(name, Kind::Other, build)));
     }
     rows.extend(hits::all(detail));
+    rows.extend(keys::all());
     rows
 }
 

@@ -8,6 +8,7 @@
     reason = "it is there to print"
 )]
 
+mod charges;
 mod checks;
 mod copies;
 mod show;
@@ -20,6 +21,7 @@ use serde_json::Value;
 use tidegate_e2e::{Envoy, Origin, repo};
 use tokio::signal::unix::{SignalKind, signal};
 
+use charges::Charges;
 use checks::Checks;
 use copies::Copies;
 
@@ -81,11 +83,13 @@ async fn run(keep: bool) -> Result<ExitCode> {
     let mut checks = Checks::default();
     story::tell(&envoy, &origin, &policy, &mut checks).await?;
     let copies = Copies::tell(&origin, &mut checks).await?;
+    let charges = Charges::tell(&origin, &mut checks).await?;
     let code = checks.conclude();
 
     if keep {
         show::addresses(&envoy, &origin);
         copies.addresses();
+        charges.addresses();
         interrupted().await?;
     }
     Ok(code)

@@ -30,6 +30,23 @@ pub(crate) fn copy(who: &str, path: &str, answer: &Answer, copy: bool) {
     );
 }
 
+/// A charge, its answer, and how often the origin charged so far.
+pub(crate) fn charge(who: &str, path: &str, dollars: u32, answer: &Answer, charges: u64) {
+    let header = |name| answer.header(name).unwrap_or("absent");
+    println!(
+        "  {who:<6} POST {path} ${dollars}   {:<24}   Retry-After: {:<6}   Idempotent-Replayed: {:<6}   charges: {charges}",
+        answer.status.to_string(),
+        header("retry-after"),
+        header("idempotent-replayed"),
+    );
+}
+
+/// A charge whose answer the client did not wait for.
+pub(crate) fn gave_up(who: &str, path: &str, dollars: u32, after: Duration, charges: u64) {
+    let after = format!("gives up after {} ms", after.as_millis());
+    println!("  {who:<6} POST {path} ${dollars}   {after:<76}   charges: {charges}");
+}
+
 /// An answer from the status line to the end of its body.
 pub(crate) fn whole(answer: &Answer) {
     println!("\n  {:?} {}", answer.version, answer.status);

@@ -1,0 +1,171 @@
+//! A request that is made once: its body on the way in, its answer on the way out, and what became of it when it ends
+//! otherwise.
+
+use std::rc::Rc;
+
+use tidegate_core::idempotency::{self, Capture, Outcome, Pending, Running};
+use tidegate_core::policy::Idempotency;
+use tidegate_core::records::{Place, Settled, drive};
+
+use crate::gate::{Gate, now};
+use crate::host::{self, Level, Map};
+use crate::pairs::{self, Pair};
+
+/// How far a request has come that is made once.
+#[derive(Default)]
+pub(crate) enum Once {
+    /// It is none, or what became of it is known.
+    #[default]
+    Nothing,
+    /// Its body is read; nothing of it has gone on.
+    Reading(Box<Pending>),
+    /// It went on.
+    Running(Running),
+    /// Its answer passes by.
+    Answering(Running, Capture),
+}
+
+/// The header that only we may set.
+const REPLAYED: &str = tidegate_core::idempotency::replay::REPLAYED;
+
+impl Once {
+    /// Whether something of it is still to be known.
+    pub(crate) const fn is_open(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// Looks at an answer whose headers have come; `ends`: nothing comes behind them.
+    pub(crate) fn answer(&mut self, gate: &Rc<Gate>, headers: &[Pair<'_>], ends: bool) {
+        let Self::Running(running) = *self else {
+            return;
+        };
+        *self = Self::Nothing;
+        let Some(rule) = rule(gate, &running) else {
+            return;
+        };
+        if pairs::first(headers, REPLAYED.as_bytes()).is_some() {
+            let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());
+        }
+        let status = pairs::first(headers, b":status")
+            .and_then(|status| str::from_utf8(status).ok()?.parse().ok())
+            .unwrap_or(0);
+        let outcome = outcome(status);
+        if let Some(settled) = outcome.settled(rule) {
+            gate.settle(&running.place, settled);
+            return;
+        }
+        let capture = if running.keeps {
+            Capture::new(status, headers, rule.max_body)
+        } else {
+            Capture::nothing()
+        };
+        *self = Self::Answering(running, capture);
+        if ends {
+            self.answered(gate);
+        }
+    }
+
+    /// Takes the next part of an answer's body.
+    pub(crate) fn body(&mut self, gate: &Rc<Gate>, length: usize, ends: bool) {
+        let Self::Answering(_, capture) = self else {
+            return;
+        };
+        if !capture.is_too_large() && length > 0 {
+            match host::response_body(length) {
+                Ok(chunk) => capture.push(&chunk),
+                // What cannot be read cannot be sent again.
+                Err(host::Failed) => *capture = Capture::nothing(),
+            }
+        }
+        if ends {
+            self.answered(gate);
+        }
+    }
+
+    /// Stores an answer that has come as a whole.
+    pub(crate) fn answered(&mut self, gate: &Rc<Gate>) {
+        if let Self::Answering(running, capture) = core::mem::take(self) {
+            match capture.stored(running.place.owner) {
+                Some(answer) => gate.store_answer(&running.place, &answer),
+                None => gate.settle(&running.place, Settled::TooLarge),
+            }
+        }
+    }
+
+    /// Settles what the end of a stream leaves open.
+    pub(crate) fn end(&mut self, gate: &Rc<Gate>) {
+        match core::mem::take(self) {
+            Self::Nothing => {}
+            Self::Reading(pending) => gate.withdraw(&pending),
+            Self::Running(running) => {
+                if let Some(rule) = rule(gate, &running) {
+                    // An answer of which nothing was seen is no answer.
+                    let settled = match outcome(0) {
+                        Outcome::Answered(_) => Outcome::Lost.settled(rule),
+                        other => other.settled(rule),
+                    };
+                    gate.settle(&running.place, settled.unwrap_or(Settled::Unknown));
+                }
+            }
+            Self::Answering(running, _) => {
+                if let Some(rule) = rule(gate, &running) {
+                    let settled = Outcome::Lost.settled(rule);
+                    gate.settle(&running.place, settled.unwrap_or(Settled::Unknown));
+                }
+            }
+        }
+    }
+}
+
+fn rule<'g>(gate: &'g Gate, running: &Running) -> Option<&'g Idempotency> {
+    let route = gate.policy.routes.get(running.route)?;
+    route.idempotency.as_ref()
+}
+
+/// What Envoy says became of the call.
+fn outcome(status: u16) -> Outcome {
+    let details = host::property(b"response\0code_details").unwrap_or_default();
+    let address = host::property(b"upstream\0address").unwrap_or_default();
+    Outcome::of(status, &details, !address.is_empty())
+}
+
+impl Gate {
+    /// Settles a record. What cannot be settled is lost when its lease ends.
+    pub(crate) fn settle(&self, place: &Place, settled: Settled) {
+        let (store, _) = &mut *self.state.borrow_mut();
+        if drive::settle(store, place, settled).is_err() {
+            self.metrics.count_store_error();
+        }
+    }
+
+    /// Gives back what was claimed and charged for a request that ends before it has come as a whole.
+    pub(crate) fn withdraw(&self, pending: &Pending) {
+        let (store, _) = &mut *self.state.borrow_mut();
+        let withdrawn = now().is_ok_and(|now| idempotency::withdraw(pending, store, now).is_ok());
+        if !withdrawn {
+            self.metrics.count_store_error();
+        }
+    }
+
+    /// Takes the next records out that are over. All workers together look at each set once a minute.
+    pub(crate) fn sweep(&self) {
+        let Ok(now) = now() else { return };
+        let (store, _) = &mut *self.state.borrow_mut();
+        if !self.shaped.replace(true) && !store.note_shape() {
+            let text = "tidegate: `$.capacity.records` is another number than before: records start anew, and requests that were made once may be made again";
+            host::log(Level::Warn, text);
+        }
+        if drive::sweep_some(store, &self.policy.room, now).is_err() {
+            self.metrics.count_store_error();
+        }
+    }
+
+    pub(crate) fn store_answer(&self, place: &Place, answer: &[u8]) {
+        let (store, _) = &mut *self.state.borrow_mut();
+        if drive::store_answer(store, &self.policy.room, place, answer).is_err() {
+            self.metrics.count_store_error();
+            // It was answered, and the answer is lost: nobody is to make the call again unasked.
+            let _ = drive::settle(store, place, Settled::Unknown);
+        }
+    }
+}
