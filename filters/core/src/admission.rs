@@ -286,6 +286,19 @@ fn charge<S: Store>(store: &mut S, claim: &Claim, reading: &mut Reading, now: u6
     }
 }
 
+/// What all limits of a request would say, without a charge.
+pub fn ask<S: Store>(
+    store: &mut S,
+    claims: &[Claim],
+    on_error: StoreErrorRule,
+    now: u64,
+) -> Verdict {
+    let verdicts = claims
+        .iter()
+        .map(|claim| alone(claim, &read(store, claim, now), on_error));
+    verdicts.max().unwrap_or(Verdict::Admitted)
+}
+
 /// Takes back what [`admit`] charged for a request that is not to be charged after all. What cannot be taken back stays
 /// charged.
 pub fn refund<S: Store>(store: &mut S, claims: &[Claim], admission: &Admission, now: u64) {

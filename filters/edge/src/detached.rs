@@ -14,13 +14,14 @@ use tidegate_core::engine::Decision;
 use tidegate_core::idempotency::{Capture, Outcome, Running};
 use tidegate_core::policy::{Execution, Idempotency};
 use tidegate_core::records::Settled;
+use tidegate_core::reserved;
 
-use crate::gate::{Gate, now};
+use crate::gate::{Gate, RETRIES, now};
 use crate::host::{self, Failed, Map};
 use crate::pairs::{self, Pair};
 use crate::send::send;
 
-/// How many calls one worker has in flight for one policy; each holds a request and its answer.
+/// How many calls one worker has in flight for one policy.
 const MOST_CALLS: usize = 256;
 
 /// Header lines of our own, to be added to an answer.
@@ -35,7 +36,7 @@ pub(crate) struct Sent {
 impl Sent {
     /// The request whose headers these are, to the cluster that Envoy chose; `None` if it cannot be made by us.
     pub(crate) fn of(headers: &[Pair<'_>]) -> Option<Self> {
-        let cluster = host::property(b"xds\0cluster_name").unwrap_or_default();
+        let cluster = host::property(b"xds\0cluster_name").filter(|name| !name.is_empty())?;
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
         let headers = headers
             .iter()
@@ -53,6 +54,8 @@ impl Sent {
                     b"upgrade",
                 ]
                 .contains(name)
+                    && !RETRIES.contains(name)
+                    && *name != b"x-envoy-upstream-rq-timeout-ms"
             })
             .map(|(name, value)| Some((text(name)?, text(value)?)))
             .collect::<Option<Vec<_>>>()?;
@@ -128,6 +131,8 @@ impl Gate {
 
     /// Makes the calls that were left. Called on the root context.
     pub(crate) fn make_calls(&self) {
+        // Answered when all are made: an answer has the calls that follow it belong to its stream, and die with that.
+        let mut failed = Vec::new();
         loop {
             let job = {
                 let calls = &mut *self.calls.borrow_mut();
@@ -135,7 +140,7 @@ impl Gate {
                 calls.jobs.pop_front()
             };
             let Some(Job { sent, body, call }) = job else {
-                return;
+                break;
             };
             let timeout = match self.rule(&call.running).map(|rule| rule.execution) {
                 Some(Execution::Detached { timeout }) => timeout,
@@ -148,11 +153,12 @@ impl Gate {
                 Ok(number) => {
                     self.calls.borrow_mut().running.insert(number, call);
                 }
-                Err(Failed) => {
-                    self.settle(&call.running.place, Settled::Released);
-                    self.deny(&call, Denial::NoAnswer(503));
-                }
+                Err(Failed) => failed.push(call),
             }
+        }
+        for call in failed {
+            self.settle(&call.running.place, Settled::Released);
+            self.deny(&call, Denial::NoAnswer(503));
         }
     }
 
@@ -240,6 +246,7 @@ impl Gate {
             // The host counts the length of what it sends, and the connection is the client's.
             .filter(|(name, _)| {
                 !name.starts_with(b":")
+                    && !reserved::is_header(name)
                     && ![
                         &b"content-length"[..],
                         b"transfer-encoding",

@@ -11,9 +11,8 @@ use tidegate_core::answer;
 use tidegate_core::cache::{self, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
-use tidegate_core::idempotency::{Pending, Running, Turn};
+use tidegate_core::idempotency::{Detached, Pending, Turn};
 use tidegate_core::policy::{Execution, Mode, Policy, RateLimitHeaders};
-use tidegate_core::records::Settled;
 use tidegate_core::request::Request;
 
 use crate::copies::{self, Strayed, Told};
@@ -38,6 +37,8 @@ pub(crate) struct Gate {
     keys: Keys,
     pub(crate) state: RefCell<(SharedStore, Refusals)>,
     pub(crate) strayed: RefCell<Strayed>,
+    /// How many bytes of bodies are held.
+    pub(crate) held: Cell<usize>,
     /// Whether the number of records was noted.
     pub(crate) shaped: Cell<bool>,
     /// Calls that outlive their clients.
@@ -56,6 +57,7 @@ impl Gate {
                 .to_owned()
         })?;
         Ok(Self {
+            held: Cell::new(0),
             shaped: Cell::new(false),
             calls: RefCell::new(Calls::default()),
             metrics: Metrics::new(&policy),
@@ -123,6 +125,8 @@ pub(crate) struct Stream {
     marker: Option<Marker>,
     /// How many bytes of the request's body were read.
     read: usize,
+    /// How many bytes of bodies are held for it.
+    holds: usize,
     /// The stream's number.
     number: u32,
     /// The request, if it is to be made in its client's place.
@@ -149,6 +153,7 @@ impl Stream {
             once: Once::Nothing,
             marker: None,
             read: 0,
+            holds: 0,
             number,
             sent: None,
         }
@@ -196,16 +201,18 @@ impl Stream {
             }
         }
         let rule = decision.route.and_then(|route| route.idempotency.as_ref());
-        if matches!(decision.turn, Turn::Read(_) | Turn::Detach(..))
+        if matches!(decision.turn, Turn::Read(_) | Turn::Detach(_))
             && rule.is_some_and(|rule| matches!(rule.execution, Execution::Detached { .. }))
         {
             self.sent = Sent::of(&headers);
             if self.sent.is_none() {
                 decision.denial = Some(Denial::NotRecordable(
-                    "outlives its client, and a header of it is not UTF-8; send it without",
+                    "outlives its client, and has a header that is not UTF-8, or a route without a cluster",
                 ));
-                self.release(&decision.turn);
             }
+        }
+        if matches!(decision.turn, Turn::Read(_) | Turn::Run(_)) && decision.mode == Mode::Enforce {
+            remove_retries(&headers);
         }
         let id = pairs::first(&headers, b"x-request-id");
         if passed.told.is_some() || matches!(decision.turn, Turn::Read(_)) {
@@ -225,19 +232,26 @@ impl Stream {
         let chunk = host::request_body(self.read, new);
         self.read = length;
         let read = chunk.is_ok_and(|chunk| pending.body.push(&chunk).is_ok());
-        if read && !ends {
+        let gate = Rc::clone(&self.gate);
+        let fits = self.hold();
+        if read && fits && !ends {
             return Action::Pause;
         }
-        let gate = Rc::clone(&self.gate);
         let Once::Reading(pending) = core::mem::take(&mut self.once) else {
             return Action::Continue;
         };
-        let decision = if read {
+        let decision = if read && fits {
             gate.resume(*pending)
         } else {
-            gate.withdraw(&pending);
-            Decision::unread(&gate.policy, Denial::BodyTooLarge)
+            gate.withdraw(&Turn::Read(pending));
+            let denial = if read {
+                Denial::StoreUnavailable
+            } else {
+                Denial::BodyTooLarge
+            };
+            Decision::unread(&gate.policy, denial)
         };
+        self.hold();
         let id = self.passed.as_ref().and_then(|passed| passed.id.clone());
         self.act(&gate, decision, id.as_deref())
     }
@@ -264,6 +278,7 @@ impl Stream {
 
         let grpc = self.passed.as_ref().is_some_and(|passed| passed.grpc);
         if let Some(denial) = decision.enforced_denial() {
+            gate.withdraw(&turn);
             self.passed = None;
             let answer = answer::answer(&gate.policy, &decision, denial, id);
             // Where the answer cannot be sent the stream stays stopped: a refused request never goes on.
@@ -277,9 +292,7 @@ impl Stream {
                 return Action::Pause;
             }
             Turn::Run(running) => self.once = Once::Running(running),
-            Turn::Detach(running, body) => {
-                return self.detach(gate, &decision, running, body, id);
-            }
+            Turn::Detach(detached) => return self.detach(gate, &decision, detached, id),
             Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
         }
         if let Some(passed) = &mut self.passed
@@ -292,15 +305,14 @@ impl Stream {
         Action::Continue
     }
 
-    /// Gives back what was claimed for a request that is refused after all.
-    fn release(&self, turn: &Turn) {
-        match turn {
-            Turn::Read(pending) => self.gate.withdraw(pending),
-            Turn::Run(running) | Turn::Detach(running, _) => {
-                self.gate.settle(&running.place, Settled::Released);
-            }
-            Turn::Go | Turn::Replay(_) => {}
+    /// Counts the bytes that are held for this stream; `false` if there are too many.
+    fn hold(&mut self) -> bool {
+        let held = self.once.held();
+        let fits = self.gate.hold(self.holds, held);
+        if fits {
+            self.holds = held;
         }
+        fits
     }
 
     /// Has the request made in its client's place.
@@ -308,8 +320,7 @@ impl Stream {
         &mut self,
         gate: &Rc<Gate>,
         decision: &Decision<'_>,
-        running: Running,
-        body: Vec<u8>,
+        mut detached: Box<Detached>,
         id: Option<&[u8]>,
     ) -> Action {
         let passed = self.passed.take().unwrap_or_default();
@@ -317,17 +328,17 @@ impl Stream {
         let fields = always.then(|| answer::fields(&gate.policy, decision));
         let call = Call {
             stream: self.number,
-            running,
+            running: detached.running,
             fields: fields.map_or_else(Vec::new, |fields| fields.lines().collect()),
             id: id.map(<[u8]>::to_vec),
             stale: passed.told.and_then(|told| told.expected.stale),
         };
         let left = match self.sent.take() {
-            Some(sent) => gate.detach(sent, body, call),
+            Some(sent) => gate.detach(sent, core::mem::take(&mut detached.body), call),
             None => false,
         };
         if !left {
-            gate.settle(&running.place, Settled::Released);
+            gate.withdraw(&Turn::Detach(detached));
             let denial = Denial::StoreUnavailable;
             let answer = answer::answer(&gate.policy, decision, &denial, id);
             let _ = send(&answer, &[], denial.rule(), passed.grpc);
@@ -364,7 +375,14 @@ impl Stream {
             None if fields.is_some() => response::remove_aged_fields(),
             None => {}
         }
-        self.once.answer(&gate, &headers, ends);
+        if self.once.is_open() && passed.told.is_some() {
+            // As it is now that what was ours is out of it.
+            let bytes = host::header_pairs(Map::Response).unwrap_or_default();
+            let headers = pairs::read(&bytes).unwrap_or_default();
+            self.once.answer(&gate, &headers, ends);
+        } else {
+            self.once.answer(&gate, &headers, ends);
+        }
         // A response without our fields is better than none.
         for (name, value) in fields.unwrap_or_default() {
             let _ = host::add_header(Map::Response, name.as_bytes(), value.as_bytes());
@@ -407,6 +425,10 @@ impl HttpContext for Stream {
     fn on_http_response_body(&mut self, length: usize, ends: bool) -> Action {
         self.scrub_body(length);
         self.once.body(&self.gate, length, ends);
+        if !self.hold() {
+            self.once.keep_nothing();
+            self.hold();
+        }
         Action::Continue
     }
 
@@ -417,7 +439,28 @@ impl HttpContext for Stream {
 
     fn on_log(&mut self) {
         self.once.end(&self.gate);
+        self.hold();
         self.gate.forget(self.number);
+    }
+}
+
+/// Headers by which a caller has Envoy try again, or hedge: what is made once is tried once.
+pub(crate) const RETRIES: [&[u8]; 7] = [
+    b"x-envoy-hedge-on-per-try-timeout",
+    b"x-envoy-max-retries",
+    b"x-envoy-retriable-header-names",
+    b"x-envoy-retriable-status-codes",
+    b"x-envoy-retry-grpc-on",
+    b"x-envoy-retry-on",
+    b"x-envoy-upstream-rq-per-try-timeout-ms",
+];
+
+/// Takes them out.
+fn remove_retries(headers: &[Pair<'_>]) {
+    for name in RETRIES {
+        if pairs::first(headers, name).is_some() {
+            let _ = host::remove_header(Map::Request, name);
+        }
     }
 }
 

@@ -3,13 +3,16 @@
 
 use std::rc::Rc;
 
-use tidegate_core::idempotency::{self, Capture, Outcome, Pending, Running};
+use tidegate_core::idempotency::{self, Capture, Outcome, Pending, Running, Turn};
 use tidegate_core::policy::Idempotency;
 use tidegate_core::records::{Place, Settled, drive};
 
 use crate::gate::{Gate, now};
 use crate::host::{self, Level, Map};
 use crate::pairs::{self, Pair};
+
+/// How many bytes of bodies one worker holds for one policy: a VM has a gigabyte, and never gives memory back.
+const MOST_HELD: usize = 128 << 20;
 
 /// How far a request has come that is made once.
 #[derive(Default)]
@@ -50,18 +53,37 @@ impl Once {
             .and_then(|status| str::from_utf8(status).ok()?.parse().ok())
             .unwrap_or(0);
         let outcome = outcome(status);
-        if let Some(settled) = outcome.settled(rule) {
+        if !matches!(outcome, Outcome::Answered(_))
+            && let Some(settled) = outcome.settled(rule)
+        {
             gate.settle(&running.place, settled);
             return;
         }
+        // Also of an answer that frees the key: it may be the word of a proxy on the way, which does not.
         let capture = if running.keeps {
             Capture::new(status, headers, rule.max_body)
         } else {
-            Capture::nothing()
+            Capture::nothing(status)
         };
         *self = Self::Answering(running, capture);
         if ends {
             self.answered(gate);
+        }
+    }
+
+    /// How many bytes of bodies it holds.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            Self::Reading(pending) => pending.body.held(),
+            Self::Answering(_, capture) => capture.held(),
+            Self::Nothing | Self::Running(_) => 0,
+        }
+    }
+
+    /// Keeps no answer.
+    pub(crate) fn keep_nothing(&mut self) {
+        if let Self::Answering(_, capture) = self {
+            *capture = Capture::nothing(capture.said().0);
         }
     }
 
@@ -74,7 +96,7 @@ impl Once {
             match host::response_body(length) {
                 Ok(chunk) => capture.push(&chunk),
                 // What cannot be read cannot be sent again.
-                Err(host::Failed) => *capture = Capture::nothing(),
+                Err(host::Failed) => *capture = Capture::nothing(capture.said().0),
             }
         }
         if ends {
@@ -82,9 +104,16 @@ impl Once {
         }
     }
 
-    /// Stores an answer that has come as a whole.
+    /// Settles by an answer that has come as a whole.
     pub(crate) fn answered(&mut self, gate: &Rc<Gate>) {
-        if let Self::Answering(running, capture) = core::mem::take(self) {
+        if let Self::Answering(running, capture) = core::mem::take(self)
+            && let Some(rule) = rule(gate, &running)
+        {
+            let (status, body) = capture.said();
+            if let Some(settled) = Outcome::of_call(status, body).settled(rule) {
+                gate.settle(&running.place, settled);
+                return;
+            }
             match capture.stored(running.place.owner) {
                 Some(answer) => gate.store_answer(&running.place, &answer),
                 None => gate.settle(&running.place, Settled::TooLarge),
@@ -96,7 +125,7 @@ impl Once {
     pub(crate) fn end(&mut self, gate: &Rc<Gate>) {
         match core::mem::take(self) {
             Self::Nothing => {}
-            Self::Reading(pending) => gate.withdraw(&pending),
+            Self::Reading(pending) => gate.withdraw(&Turn::Read(pending)),
             Self::Running(running) => {
                 if let Some(rule) = rule(gate, &running) {
                     // An answer of which nothing was seen is no answer.
@@ -126,7 +155,17 @@ fn rule<'g>(gate: &'g Gate, running: &Running) -> Option<&'g Idempotency> {
 fn outcome(status: u16) -> Outcome {
     let details = host::property(b"response\0code_details").unwrap_or_default();
     let address = host::property(b"upstream\0address").unwrap_or_default();
-    Outcome::of(status, &details, !address.is_empty())
+    match Outcome::of(status, &details, !address.is_empty()) {
+        // The last attempt was not sent; one before it may have been.
+        Outcome::NotSent if attempts() > 1 => Outcome::Lost,
+        outcome => outcome,
+    }
+}
+
+/// How often Envoy tried.
+fn attempts() -> u64 {
+    let count = host::property(b"upstream\0request_attempt_count").unwrap_or_default();
+    <[u8; 8]>::try_from(count).map_or(0, u64::from_le_bytes)
 }
 
 impl Gate {
@@ -138,13 +177,23 @@ impl Gate {
         }
     }
 
-    /// Gives back what was claimed and charged for a request that ends before it has come as a whole.
-    pub(crate) fn withdraw(&self, pending: &Pending) {
+    /// Gives back what was claimed and charged for a turn that is not taken.
+    pub(crate) fn withdraw(&self, turn: &Turn) {
         let (store, _) = &mut *self.state.borrow_mut();
-        let withdrawn = now().is_ok_and(|now| idempotency::withdraw(pending, store, now).is_ok());
+        let withdrawn = now().is_ok_and(|now| idempotency::withdraw(turn, store, now).is_ok());
         if !withdrawn {
             self.metrics.count_store_error();
         }
+    }
+
+    /// Counts the bytes of bodies that are held; `false` if these are too many.
+    pub(crate) fn hold(&self, before: usize, after: usize) -> bool {
+        let held = self.held.get().saturating_sub(before).saturating_add(after);
+        let fits = held <= MOST_HELD || after <= before;
+        if fits {
+            self.held.set(held);
+        }
+        fits
     }
 
     /// Takes the next records out that are over. All workers together look at each set once a minute.

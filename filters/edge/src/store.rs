@@ -65,8 +65,6 @@ impl SharedStore {
         })
     }
 
-    /// Writes the name of a value. Of one that is no bucket it ends in a word and a number, where that of a set has numbers
-    /// alone behind the limit.
     /// Notes under which number of records they are found; `false` if there were some under another.
     pub(crate) fn note_shape(&self) -> bool {
         let name = [self.others.as_slice(), b"shape"].concat();
@@ -80,6 +78,8 @@ impl SharedStore {
         }
     }
 
+    /// Writes the name of a value. Of one that is no bucket it ends in a word and a number, where that of a set has numbers
+    /// alone behind the limit.
     fn name(&mut self, slot: Slot) {
         let Self {
             tables,

@@ -67,19 +67,11 @@ async fn what_this_version_does_not_enforce_is_refused() {
         "policy": "refused", "version": "1",
         "identity": {"account": [{"header": "x-account"}]},
         "store": {"redis": {"cluster": "redis"}},
-        "routes": [
-            {"name": "idempotency", "idempotency": {"key": "required", "ttl": "24h"}},
-            {"name": "dedupe", "dedupe": {"by": [{"header": "webhook-id"}]}},
-        ],
     });
     let rest = "not enforced by this version; remove it, or use a version that enforces it";
     assert_eq!(
         reasons(Envoy::builder().policy(&policy)).await,
-        [
-            format!("`$.routes[0].idempotency`: idempotency is {rest}"),
-            format!("`$.routes[1].dedupe`: de-duplication is {rest}"),
-            format!("`$.store`: a store other than `local` is {rest}"),
-        ]
+        [format!("`$.store`: a store other than `local` is {rest}"),]
     );
 }
 

@@ -3,7 +3,7 @@
 use super::{CaseAnswer, CaseRequest};
 use crate::denial::Denial;
 use crate::engine::{self, Decision};
-use crate::idempotency::{self, Capture, Outcome, Pending, Running};
+use crate::idempotency::{self, Capture, Outcome, Pending, Running, Turn};
 use crate::policy::Policy;
 use crate::records::{Settled, drive};
 use crate::store::{MemoryStore, StoreError};
@@ -20,7 +20,7 @@ pub(super) fn whole<'p>(
     if pending.body.push(body.as_bytes()).is_ok() {
         return engine::resume(policy, pending, store, &mut (), now);
     }
-    settled(idempotency::withdraw(&pending, store, now).map(|()| true));
+    settled(idempotency::withdraw(&Turn::Read(Box::new(pending)), store, now).map(|()| true));
     Decision::unread(policy, Denial::BodyTooLarge)
 }
 
@@ -48,7 +48,7 @@ pub(super) fn answered(
     let mut capture = if running.keeps {
         Capture::new(answer.status, &headers, rule.max_body)
     } else {
-        Capture::nothing()
+        Capture::nothing(answer.status)
     };
     capture.push(answer.body.as_bytes());
     settled(match capture.stored(place.owner) {

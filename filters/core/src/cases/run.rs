@@ -153,8 +153,13 @@ fn observed(
     if found.replayed == Some(true) {
         return found;
     }
-    if let Turn::Run(running) | Turn::Detach(running, _) = turn {
-        once::answered(policy, &running, &step.answer, store);
+    let running = match &turn {
+        Turn::Run(running) => Some(running),
+        Turn::Detach(detached) => Some(&detached.running),
+        Turn::Go | Turn::Read(_) | Turn::Replay(_) => None,
+    };
+    if let Some(running) = running {
+        once::answered(policy, running, &step.answer, store);
     }
     if let Some(plan) = &plan {
         found.cache = Some(plan.instruction.usage.word().to_owned());

@@ -67,6 +67,11 @@ impl Body {
         self.kept.unwrap_or_default()
     }
 
+    /// How many bytes of it are kept.
+    pub fn held(&self) -> usize {
+        self.kept.as_ref().map_or(0, Vec::len)
+    }
+
     /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
         self.length == 0

@@ -45,10 +45,10 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// What is known of an answer that is not to be kept.
-    pub const fn nothing() -> Self {
+    /// What is known of an answer with this status that is not to be kept.
+    pub const fn nothing(status: u16) -> Self {
         Self {
-            status: 0,
+            status,
             headers: Vec::new(),
             body: Vec::new(),
             max: 0,
@@ -94,6 +94,16 @@ impl Capture {
             return;
         }
         self.body.extend_from_slice(chunk);
+    }
+
+    /// How many bytes of the body are kept.
+    pub const fn held(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The status, and the body as far as it was kept: by the two a proxy's word is told from an answer.
+    pub fn said(&self) -> (u16, &[u8]) {
+        (self.status, &self.body)
     }
 
     /// Whether it is known by now to be too large; the rest need not be read.

@@ -17,5 +17,5 @@ pub use capture::Capture;
 pub use outcome::Outcome;
 pub use replay::Replay;
 pub(crate) use subject::{Subject, subject};
-pub use turn::{Pending, Running, Turn, withdraw};
+pub use turn::{Detached, Pending, Running, Turn, withdraw};
 pub(crate) use turn::{Table, begin, proceed};

@@ -53,7 +53,13 @@ impl Outcome {
                 if body
                     .starts_with(b"upstream connect error or disconnect/reset before headers") =>
             {
-                if says(b"connection failure") || says(b"connection timeout") || says(b"overflow") {
+                // After a retry the first attempt may have been sent, whatever became of the last.
+                let never = says(b"reset reason: connection failure")
+                    || says(b"reset reason: remote connection failure")
+                    || says(b"reset reason: local connection failure")
+                    || says(b"reset reason: connection timeout")
+                    || says(b"reset reason: overflow");
+                if never && !says(b"retried and the latest") {
                     Self::NotSent
                 } else {
                     Self::Lost

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::replay::{Replay, accepts};
 use super::subject::Subject;
-use crate::admission::{self, Admission, Claim, Standing};
+use crate::admission::{self, Admission, Claim, Standing, Verdict};
 use crate::denial::Denial;
 use crate::engine::{Counts, Decision, Memory, admit};
 use crate::key::Parts;
@@ -25,9 +25,8 @@ pub enum Turn {
     Read(Box<Pending>),
     /// It goes on, and what becomes of it is recorded.
     Run(Running),
-    /// It is made by us in the client's place, with this body, and what becomes of it is recorded whether or not the client
-    /// stays.
-    Detach(Running, Vec<u8>),
+    /// It is made by us in the client's place, and what becomes of it is recorded whether or not the client stays.
+    Detach(Box<Detached>),
     /// It was done already: this is the answer.
     Replay(Replay),
 }
@@ -105,6 +104,17 @@ pub struct Running {
     pub place: Place,
     /// Its answer is kept. In shadow it is not: nobody would get it.
     pub keeps: bool,
+}
+
+/// A request that we make in its client's place.
+#[derive(Debug, Clone)]
+pub struct Detached {
+    /// What its record is settled by.
+    pub running: Running,
+    /// Its body.
+    pub body: Vec<u8>,
+    claims: Vec<Claim>,
+    charged: Option<Admission>,
 }
 
 /// What a turn is taken with.
@@ -279,7 +289,10 @@ pub(crate) fn proceed<S: Store, M: Memory>(
         }
         match table.run(rule, pending.owner, &pending.claims, key, fingerprint)? {
             Run::Go => return Ok(Turn::Go),
-            Run::Ours(place, ..) => return Ok(run(rule, pending, place)),
+            Run::Ours(place, _, charged) => {
+                let pending = Pending { charged, ..pending };
+                return Ok(run(rule, pending, place));
+            }
             Run::Taken(record) => {
                 if let Some(turn) = table.answer(rule, &pending, &record, fingerprint.as_ref())? {
                     return Ok(turn);
@@ -299,20 +312,35 @@ fn run(rule: &Idempotency, pending: Pending, place: Place) -> Turn {
     };
     match rule.execution {
         Execution::Inline => Turn::Run(running),
-        Execution::Detached { .. } => Turn::Detach(running, pending.body.into_bytes()),
+        Execution::Detached { .. } => Turn::Detach(Box::new(Detached {
+            running,
+            body: pending.body.into_bytes(),
+            claims: pending.claims,
+            charged: pending.charged,
+        })),
     }
 }
 
-/// Gives back what was claimed and charged for a request that ends before it has come as a whole.
+/// Gives back what was claimed and charged for a turn that is not taken.
 ///
 /// # Errors
 /// The store's: the record is lost when its lease ends.
-pub fn withdraw<S: Store>(pending: &Pending, store: &mut S, now: u64) -> Result<(), StoreError> {
-    if let Some(charged) = &pending.charged {
-        admission::refund(store, &pending.claims, charged, now);
+pub fn withdraw<S: Store>(turn: &Turn, store: &mut S, now: u64) -> Result<(), StoreError> {
+    let (place, claims, charged) = match turn {
+        Turn::Read(pending) => (pending.place(), &pending.claims, &pending.charged),
+        Turn::Detach(detached) => (
+            Some(detached.running.place),
+            &detached.claims,
+            &detached.charged,
+        ),
+        Turn::Run(running) => (Some(running.place), &Vec::new(), &None),
+        Turn::Go | Turn::Replay(_) => return Ok(()),
+    };
+    if let Some(charged) = charged {
+        admission::refund(store, claims, charged, now);
     }
-    if let Some((place, _)) = &pending.ours {
-        drive::settle(store, place, Settled::Released)?;
+    if let Some(place) = place {
+        drive::settle(store, &place, Settled::Released)?;
     }
     Ok(())
 }
@@ -337,16 +365,16 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         })
     }
 
-    /// Whether a limit refuses as it is.
+    /// Whether a limit refuses as it is; it is asked again, and charged, when the body has come.
     fn peek(&mut self, claims: &[Claim]) -> Result<(), Denial> {
-        // Charged and given back: what is asked here is asked again when the body has come, and counted then.
-        let overflows = self.decision.counts.overflows;
-        let Some(admission) = self.charge(claims)? else {
-            return Ok(());
-        };
-        admission::refund(self.store, claims, &admission, self.now);
-        self.decision.standings.clear();
-        self.decision.counts.overflows = overflows;
+        let said = admission::ask(self.store, claims, self.policy.store_error, self.now);
+        if said != Verdict::Admitted {
+            // Refused the way it always is; should it have room by now, it is given back.
+            if let Some(admission) = self.charge(claims)? {
+                admission::refund(self.store, claims, &admission, self.now);
+                self.decision.standings.clear();
+            }
+        }
         Ok(())
     }
 
@@ -423,29 +451,32 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         let other = known
             .zip(fingerprint)
             .is_some_and(|(known, own)| !known.is(&own));
-        let settled = match fingerprint {
+        let settled = if other {
             // The one that came first is still the one that counts, and its outcome is still unknown.
-            _ if other => Some(Settled::Released),
-            Some(fingerprint) if known.is_none() => Some(Settled::Known(fingerprint)),
-            _ => None,
-        };
-        if let Some(settled) = settled {
-            match drive::settle(self.store, &place, settled) {
-                Ok(true) => {}
-                // Its body took longer than its lease, and somebody else runs by now.
-                Ok(false) => return Err(Denial::RequestInProgress),
-                Err(error) => {
-                    self.count(error);
-                    // It does not run, and must not count as lost when its lease ends. Once more is all that can be done.
-                    let _ = drive::settle(self.store, &place, Settled::Released);
-                    return Err(Denial::StoreUnavailable);
-                }
+            Settled::Released
+        } else {
+            Settled::Begins {
+                fingerprint: fingerprint.filter(|_| known.is_none()),
+                lease_ends: self.now.saturating_add(rule.lease),
             }
+        };
+        let denial = match drive::settle(self.store, &place, settled) {
+            Ok(true) if !other => return Ok(run(rule, pending, place)),
+            Ok(true) => Denial::IdempotencyKeyReused,
+            // Its body took longer than its lease, and somebody else runs by now.
+            Ok(false) => Denial::RequestInProgress,
+            Err(error) => {
+                self.count(error);
+                // It does not run, and must not count as lost when its lease ends. Once more is all that can be done.
+                let _ = drive::settle(self.store, &place, Settled::Released);
+                Denial::StoreUnavailable
+            }
+        };
+        if let Some(charged) = &pending.charged {
+            admission::refund(self.store, &pending.claims, charged, self.now);
+            self.decision.standings.clear();
         }
-        if other {
-            return Err(Denial::IdempotencyKeyReused);
-        }
-        Ok(run(rule, pending, place))
+        Err(denial)
     }
 
     /// What a caller gets who asks again; `None` if the request may run.

@@ -107,6 +107,13 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
 pub enum Settled {
     /// Its request's body has been read: this is what it was. Not settled if the record knows of another.
     Known(Digest),
+    /// Its request has come as a whole, and begins to run: its lease counts from now.
+    Begins {
+        /// What it was, where that was not known.
+        fingerprint: Option<Digest>,
+        /// When it counts as lost, if nothing is heard of it.
+        lease_ends: u64,
+    },
     /// It was answered, and the answer is stored: so many bytes.
     Done(u32),
     /// It was answered, and the answer is too large to store.
@@ -153,6 +160,16 @@ pub fn settle(
     match settled {
         Settled::Known(fingerprint) if record.is_other(Some(&fingerprint)) => return Ok(None),
         Settled::Known(fingerprint) => record.fingerprint = Some(fingerprint),
+        Settled::Begins {
+            fingerprint,
+            lease_ends,
+        } => {
+            if fingerprint.is_some_and(|fingerprint| record.is_other(Some(&fingerprint))) {
+                return Ok(None);
+            }
+            record.fingerprint = record.fingerprint.or(fingerprint);
+            record.lease_ends = record.lease_ends.max(lease_ends).min(record.ends);
+        }
         Settled::Done(length) => record.state = State::Done(length),
         Settled::TooLarge => record.state = State::TooLarge,
         Settled::Unknown => record.state = State::Unknown,

@@ -115,7 +115,7 @@ fn a33_a_body_is_kept_whole_or_not_at_all() {
     // Nor is a part of it that would fit by itself.
     capture.push(b"f");
     assert_eq!(capture.stored(OWNER), None);
-    assert_eq!(Capture::nothing().stored(OWNER), None);
+    assert_eq!(Capture::nothing(200).stored(OWNER), None);
 }
 
 #[test]

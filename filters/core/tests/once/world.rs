@@ -364,7 +364,8 @@ fn done(policy: &Policy, decision: Decision<'_>) -> (Got, Last) {
     let got = match (decision.denial, decision.turn) {
         (Some(denial), _) => Got::Refused(denial),
         (None, Turn::Go) => Got::Went,
-        (None, Turn::Run(running) | Turn::Detach(running, _)) => Got::Ran(running),
+        (None, Turn::Run(running)) => Got::Ran(running),
+        (None, Turn::Detach(detached)) => Got::Ran(detached.running),
         (None, Turn::Replay(replay)) => Got::Replayed(replay),
         (None, Turn::Read(_)) => panic!("it was read already"),
     };

@@ -194,6 +194,19 @@ async fn a21_an_origin_that_is_not_there_frees_the_key() {
 }
 
 #[tokio::test]
+async fn a21_many_at_once_are_all_told_that_nobody_is_there() {
+    let Stand { envoy, origin } = Stand::of(rule()).await;
+    drop(origin);
+    let url = envoy.at(CHARGES);
+    let call = move |client: &Client, n: usize| {
+        let call = client.post(&url).header("x-account", "amy");
+        call.header(KEY, format!("\"{n}\"")).body(BODY)
+    };
+    let answers = flood(50, 200, call).await.unwrap();
+    assert!(answers.iter().all(|answer| answer.status == 503));
+}
+
+#[tokio::test]
 async fn a33_a34_what_is_too_large() {
     let mut rule = rule();
     rule["max_body"] = json!("64KiB");

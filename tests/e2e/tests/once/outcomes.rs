@@ -178,3 +178,34 @@ async fn a8_a9_while_it_runs_the_others_are_told_to_come_back() {
     is_replay_of(&charge(&stand.envoy, "k").send().await.unwrap(), &first);
     assert_eq!(stand.origin.count(), 1);
 }
+
+#[tokio::test]
+async fn a23_a_proxy_on_the_way_that_lost_the_answer_does_not_speak_for_the_origin() {
+    let stand = Played::of(json!({"key": "required"})).await;
+    let words = "upstream connect error or disconnect/reset before headers. reset reason: ";
+    for (n, (reason, status)) in [
+        ("connection termination", 409),
+        ("remote connection failure", 503),
+        ("overflow", 503),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        stand.origin.forget();
+        let said = format!("{words}{reason}");
+        stand
+            .origin
+            .play(vec![answer("503 Service Unavailable", "", said.as_bytes())]);
+        let key = format!("key-{n}");
+        let first = charge(&stand.envoy, &key).send().await.unwrap();
+        assert_eq!(
+            (first.status.as_u16(), first.text()),
+            (503, said),
+            "{reason}"
+        );
+        let again = charge(&stand.envoy, &key).send().await.unwrap();
+        assert_eq!(again.status, status, "{reason}: {again:?}");
+        let runs = if status == 409 { 1 } else { 2 };
+        assert_eq!(stand.origin.count(), runs, "{reason}");
+    }
+}
