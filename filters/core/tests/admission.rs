@@ -128,9 +128,12 @@ proptest! {
         let admission = admit(&mut store, &claims, StoreErrorRule::Reject, NOW);
         let charge = u64::from(admission.verdict == Verdict::Admitted);
         for (index, (claim, used)) in claims.iter().zip(&used).enumerate() {
-            let rivals = store.rivals[index];
-            prop_assert_eq!(taken(&mut store, claim), (*used).min(3) + rivals + charge);
-            prop_assert!(taken(&mut store, claim) <= 3, "one admission too many");
+            let expected = (*used).min(3) + store.rivals[index] + charge;
+            let taken = taken(&mut store, claim);
+            // A charge that rivals did not let be taken back in eight tries stays, and is counted.
+            let stays = u64::from(admission.verdict != Verdict::Admitted && admission.contended > 0);
+            prop_assert!((expected..=expected + stays).contains(&taken), "{taken} of {expected}");
+            prop_assert!(taken <= 3, "one admission too many");
         }
     }
 
