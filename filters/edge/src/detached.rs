@@ -8,7 +8,6 @@ use core::time::Duration;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use tidegate_core::answer;
-use tidegate_core::cache;
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::Decision;
 use tidegate_core::idempotency::{Capture, Outcome, Running};
@@ -16,7 +15,7 @@ use tidegate_core::policy::{Execution, Idempotency};
 use tidegate_core::records::Settled;
 use tidegate_core::reserved;
 
-use crate::gate::{Gate, RETRIES, now};
+use crate::gate::{Gate, RETRIES};
 use crate::host::{self, Failed, Map};
 use crate::pairs::{self, Pair};
 use crate::send::send;
@@ -171,9 +170,7 @@ impl Gate {
         };
         let bytes = host::header_pairs(Map::Call).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
-        let status = pairs::first(&headers, b":status")
-            .and_then(|status| str::from_utf8(status).ok()?.parse().ok())
-            .unwrap_or(0);
+        let status = pairs::status(&headers);
         let body = host::call_body(length);
         // No headers: the call was reset, or timed out.
         let outcome = match &body {
@@ -184,9 +181,7 @@ impl Gate {
             Some(settled) => self.settle(&call.running.place, settled),
             None => self.keep(&call.running, status, &headers, body.as_deref().ok(), rule),
         }
-        if let Some(place) = call.stale {
-            self.renew_place(place, status);
-        }
+        self.renew(call.stale, status);
         match outcome {
             Outcome::Answered(_) => {
                 self.pass_on(&call, status, &headers, &body.unwrap_or_default());
@@ -194,11 +189,6 @@ impl Gate {
             Outcome::NotSent => self.deny(&call, Denial::NoAnswer(503)),
             Outcome::Lost => self.deny(&call, Denial::NoAnswer(504)),
         }
-    }
-
-    fn rule(&self, running: &Running) -> Option<&Idempotency> {
-        let route = self.policy.routes.get(running.route)?;
-        route.idempotency.as_ref()
     }
 
     fn keep(
@@ -214,17 +204,7 @@ impl Gate {
             capture.push(body);
             capture.stored(running.place.owner)
         });
-        match stored {
-            Some(answer) => self.store_answer(&running.place, &answer),
-            None => self.settle(&running.place, Settled::TooLarge),
-        }
-    }
-
-    fn renew_place(&self, place: u32, status: u16) {
-        let (store, _) = &mut *self.state.borrow_mut();
-        if let Ok(now) = now() {
-            let _ = cache::renew_place(place, status, store, now);
-        }
+        self.store_answer(&running.place, stored.as_deref());
     }
 
     /// Whether a stream waits for an answer; from now on it does not, and what is sent is sent to it.

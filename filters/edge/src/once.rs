@@ -43,15 +43,13 @@ impl Once {
             return;
         };
         *self = Self::Nothing;
-        let Some(rule) = rule(gate, &running) else {
+        let Some(rule) = gate.rule(&running) else {
             return;
         };
         if pairs::first(headers, REPLAYED.as_bytes()).is_some() {
             let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());
         }
-        let status = pairs::first(headers, b":status")
-            .and_then(|status| str::from_utf8(status).ok()?.parse().ok())
-            .unwrap_or(0);
+        let status = pairs::status(headers);
         let outcome = outcome(status);
         if !matches!(outcome, Outcome::Answered(_))
             && let Some(settled) = outcome.settled(rule)
@@ -107,17 +105,15 @@ impl Once {
     /// Settles by an answer that has come as a whole.
     pub(crate) fn answered(&mut self, gate: &Rc<Gate>) {
         if let Self::Answering(running, capture) = core::mem::take(self)
-            && let Some(rule) = rule(gate, &running)
+            && let Some(rule) = gate.rule(&running)
         {
             let (status, body) = capture.said();
             if let Some(settled) = Outcome::of_call(status, body).settled(rule) {
                 gate.settle(&running.place, settled);
                 return;
             }
-            match capture.stored(running.place.owner) {
-                Some(answer) => gate.store_answer(&running.place, &answer),
-                None => gate.settle(&running.place, Settled::TooLarge),
-            }
+            let stored = capture.stored(running.place.owner);
+            gate.store_answer(&running.place, stored.as_deref());
         }
     }
 
@@ -127,7 +123,7 @@ impl Once {
             Self::Nothing => {}
             Self::Reading(pending) => gate.withdraw(&Turn::Read(pending)),
             Self::Running(running) => {
-                if let Some(rule) = rule(gate, &running) {
+                if let Some(rule) = gate.rule(&running) {
                     // An answer of which nothing was seen is no answer.
                     let settled = match outcome(0) {
                         Outcome::Answered(_) => Outcome::Lost.settled(rule),
@@ -137,18 +133,13 @@ impl Once {
                 }
             }
             Self::Answering(running, _) => {
-                if let Some(rule) = rule(gate, &running) {
+                if let Some(rule) = gate.rule(&running) {
                     let settled = Outcome::Lost.settled(rule);
                     gate.settle(&running.place, settled.unwrap_or(Settled::Unknown));
                 }
             }
         }
     }
-}
-
-fn rule<'g>(gate: &'g Gate, running: &Running) -> Option<&'g Idempotency> {
-    let route = gate.policy.routes.get(running.route)?;
-    route.idempotency.as_ref()
 }
 
 /// What Envoy says became of the call.
@@ -169,6 +160,12 @@ fn attempts() -> u64 {
 }
 
 impl Gate {
+    /// The rule by which a request is made once.
+    pub(crate) fn rule(&self, running: &Running) -> Option<&Idempotency> {
+        let route = self.policy.routes.get(running.route)?;
+        route.idempotency.as_ref()
+    }
+
     /// Settles a record. What cannot be settled is lost when its lease ends.
     pub(crate) fn settle(&self, place: &Place, settled: Settled) {
         let (store, _) = &mut *self.state.borrow_mut();
@@ -209,7 +206,12 @@ impl Gate {
         }
     }
 
-    pub(crate) fn store_answer(&self, place: &Place, answer: &[u8]) {
+    /// Settles a record by its answer; `None`: that is too large to be kept.
+    pub(crate) fn store_answer(&self, place: &Place, answer: Option<&[u8]>) {
+        let Some(answer) = answer else {
+            self.settle(place, Settled::TooLarge);
+            return;
+        };
         let (store, _) = &mut *self.state.borrow_mut();
         if drive::store_answer(store, &self.policy.room, place, answer).is_err() {
             self.metrics.count_store_error();

@@ -30,6 +30,13 @@ pub(crate) fn first<'a>(pairs: &[Pair<'a>], name: &[u8]) -> Option<&'a [u8]> {
     Some(value)
 }
 
+/// The status of a response; 0 where it has none.
+pub(crate) fn status(pairs: &[Pair<'_>]) -> u16 {
+    first(pairs, b":status")
+        .and_then(|status| str::from_utf8(status).ok()?.parse().ok())
+        .unwrap_or(0)
+}
+
 /// Writes a header map.
 pub(crate) fn write(pairs: &[Pair<'_>]) -> Vec<u8> {
     let length = |text: &[u8]| u32::try_from(text.len()).unwrap_or(0).to_le_bytes();

@@ -1,7 +1,7 @@
 //! The way out of the gate: a response goes to its own caller, or not at all.
 
 use tidegate_core::answer;
-use tidegate_core::cache::{self, Expected, Mismatch, Sender};
+use tidegate_core::cache::{self, Mismatch, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::Decision;
 
@@ -31,9 +31,7 @@ impl Gate {
     ) -> Result<Sender, Mismatch> {
         copies::went_its_way(told, &mut self.strayed.borrow_mut())?;
         let expected = &told.expected;
-        if expected.stale.is_some() {
-            self.renew(expected, headers);
-        }
+        self.renew(expected.stale, pairs::status(headers));
         let sender = copies::receive(expected, headers)?;
         let stored = sender == Sender::Cache || is_aged(pairs::first(headers, b"age"));
         if stored && enforced {
@@ -43,13 +41,12 @@ impl Gate {
     }
 
     /// Ends the copies that a change made stale, if it succeeded.
-    fn renew(&self, expected: &Expected, headers: &[Pair<'_>]) {
-        let status =
-            pairs::first(headers, b":status").and_then(|s| str::from_utf8(s).ok()?.parse().ok());
+    pub(crate) fn renew(&self, stale: Option<u32>, status: u16) {
+        if stale.is_none() {
+            return;
+        }
         let (store, _) = &mut *self.state.borrow_mut();
-        let renewed = status
-            .zip(now().ok())
-            .is_some_and(|(status, now)| cache::renew(expected, status, store, now).is_ok());
+        let renewed = now().is_ok_and(|now| cache::renew(stale, status, store, now).is_ok());
         if !renewed {
             self.metrics.count_store_error();
         }

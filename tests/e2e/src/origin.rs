@@ -63,7 +63,9 @@ impl Origin {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let state = Arc::new(Mutex::new(State::default()));
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
+        let serving = Arc::clone(&state);
+        let serve = move |stream| serve(stream, Arc::clone(&serving));
+        let accepting = tokio::spawn(accept(listener, serve));
         Ok(Self {
             address,
             state,
@@ -122,13 +124,17 @@ impl Drop for Origin {
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<Mutex<State>>) {
+/// Serves every connection until it is dropped.
+async fn accept<S>(listener: TcpListener, serve: impl Fn(TcpStream) -> S)
+where
+    S: Future<Output: Send> + Send + 'static,
+{
     // Dropped with this task, and every connection with it.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             Ok((stream, _)) = listener.accept() => {
-                connections.spawn(serve(stream, Arc::clone(&state)));
+                connections.spawn(serve(stream));
             }
             Some(_) = connections.join_next() => {}
         }

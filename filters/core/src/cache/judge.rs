@@ -2,6 +2,7 @@
 //! read, and some read `Private` as nothing.
 
 use super::directives::{Directives, members};
+use super::headers::{Line, find};
 use super::{Instruction, Use};
 
 /// What a cache may do with a response.
@@ -58,7 +59,7 @@ pub(super) fn is_targeted(name: &[u8]) -> bool {
 }
 
 /// Judges a response to a request of which `instruction` tells; `None`: the gate told nothing.
-pub fn judge(instruction: Option<&Instruction>, headers: &[(&[u8], &[u8])]) -> Verdict {
+pub fn judge(instruction: Option<&Instruction>, headers: &[Line<'_>]) -> Verdict {
     let Some(instruction) = instruction else {
         return Verdict::Veto(Veto::Bypass);
     };
@@ -67,10 +68,7 @@ pub fn judge(instruction: Option<&Instruction>, headers: &[(&[u8], &[u8])]) -> V
         Use::Bypass => return Verdict::Veto(Veto::Bypass),
         Use::Scoped | Use::Public => {}
     }
-    let lines = |wanted: &'static [u8]| {
-        let same = headers.iter().filter(move |(name, _)| *name == wanted);
-        same.map(|(_, value)| *value)
-    };
+    let lines = |wanted: &'static [u8]| find(headers, wanted);
     let there = |name: &'static [u8]| lines(name).next().is_some();
     let own = Directives::read(lines(b"cache-control"));
     let targeted = Directives::read_targeted(lines(b"cdn-cache-control"));

@@ -14,6 +14,7 @@
 
 mod directives;
 mod edit;
+mod headers;
 mod instruction;
 mod judge;
 mod marker;
@@ -27,7 +28,7 @@ pub use instruction::{Instruction, Use};
 pub use judge::{Verdict, Veto, judge};
 pub use marker::{Marker, ScopeKey};
 pub use outgoing::{Mismatch, Sender, outgoing, scrub};
-pub use plan::{Expected, Plan, renew, renew_place};
+pub use plan::{Expected, Plan, renew};
 
 /// The request header that holds the marker: whose copy the request is for.
 pub const SCOPE: &str = "x-tidegate-scope";

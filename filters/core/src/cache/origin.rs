@@ -1,14 +1,12 @@
 //! The role `origin`, behind the cache: what the application gets, and what the cache gets back.
 
+use super::headers::{Line, find, joined, one};
 use super::judge::is_targeted;
 use super::outgoing::scrub_lines;
 use super::{
     ADDED, Edit, INSTRUCTION, Instruction, KEPT, Marker, SCOPE, SEAL, Verdict, judge, path,
 };
 use crate::reserved;
-
-/// A header line.
-type Line<'a> = (&'a [u8], &'a [u8]);
 
 /// What the gate told about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,13 +44,7 @@ impl Told {
 
 /// What the gate told, and what is to be changed so that the application gets the request as the client sent it.
 pub fn request(headers: &[Line<'_>]) -> (Told, Vec<Edit>) {
-    let one = |wanted: &str| {
-        let mut lines = headers
-            .iter()
-            .filter(|(name, _)| *name == wanted.as_bytes());
-        let (_, value) = lines.next()?;
-        lines.next().is_none().then_some(*value)
-    };
+    let one = |wanted: &str| one(headers, wanted.as_bytes());
     let told = Told {
         instruction: one(INSTRUCTION).and_then(Instruction::read),
         marker: one(SCOPE).and_then(Marker::read),
@@ -93,10 +85,9 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
     if instruction.is_some_and(|told| told.varies) {
         edits.push(Edit::add("vary", SCOPE.as_bytes()));
     }
-    let own = || control_of(headers);
     let control = match verdict {
         // A confirmation replaces what was kept of the copy's first one, so it must say it again.
-        Verdict::Keep { control: None } if confirms => own(),
+        Verdict::Keep { control: None } if confirms => joined(headers, b"cache-control"),
         Verdict::Keep { control } => control,
         Verdict::Veto(_) => Some(b"no-store".to_vec()),
         Verdict::Untouched => None,
@@ -111,9 +102,7 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
         }
         edits.push(Edit::set("cache-control", control));
     }
-    let targeted = headers
-        .iter()
-        .any(|(name, _)| *name == b"cdn-cache-control");
+    let targeted = find(headers, b"cdn-cache-control").next().is_some();
     // Where that counts, nothing else says how long a copy lives (RFC 9213, section 2.2).
     let hidden = |name: &[u8]| hidden(name) || (targeted && name == b"expires");
     for name in names(headers, hidden) {
@@ -123,13 +112,6 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
         edits.push(Edit::remove(name));
     }
     edits
-}
-
-/// `Cache-Control` as it stands there, if it does.
-fn control_of(headers: &[Line<'_>]) -> Option<Vec<u8>> {
-    let lines = headers.iter().filter(|(name, _)| *name == b"cache-control");
-    let lines: Vec<&[u8]> = lines.map(|(_, value)| *value).collect();
-    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
 /// Fields that would let a cache go by something else than the marker and `Cache-Control`: the targeted ones, groups
@@ -163,12 +145,6 @@ fn remove_reserved(headers: &[Line<'_>]) -> Vec<Edit> {
 
 /// Keeps a header under a name that no cache knows; `None` if it is not there.
 fn keep(name: &[u8], headers: &[Line<'_>]) -> Option<Edit> {
-    let lines: Vec<&[u8]> = headers
-        .iter()
-        .filter(|(header, _)| *header == name)
-        .map(|(_, value)| *value)
-        .collect();
     let kept = [KEPT.as_bytes(), name].concat();
-    let value = lines.join(&b", "[..]);
-    (!lines.is_empty()).then(|| Edit::set(kept, value))
+    joined(headers, name).map(|value| Edit::set(kept, value))
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::directives::{Directives, members};
+use super::headers::{Line, find};
 use super::judge::is_targeted;
 use super::{ADDED, CACHE_NAME, Edit, Expected, KEPT, Marker, SCOPE, SEAL, Use};
 use crate::identity::digest;
@@ -50,9 +51,6 @@ impl Mismatch {
 }
 
 const CONTROL: &[u8] = b"cache-control";
-
-/// A header line.
-type Line<'a> = (&'a [u8], &'a [u8]);
 
 /// What is to be changed in a response before it leaves.
 ///
@@ -264,11 +262,4 @@ const fn cache_status(expected: &Expected, sender: Sender) -> Option<&'static st
         (Use::Bypass, Sender::Upstream) if expected.marker.is_some() => Some("; fwd=bypass"),
         (_, Sender::Upstream) => None,
     }
-}
-
-fn find<'h, 'a>(headers: &'h [Line<'a>], wanted: &'h [u8]) -> impl Iterator<Item = &'a [u8]> {
-    headers
-        .iter()
-        .filter(move |(name, _)| *name == wanted)
-        .map(|(_, value)| *value)
 }

@@ -4,7 +4,7 @@ use super::{Instruction, Marker, Use, path};
 use crate::denial::Denial;
 use crate::dimensions::Dimensions;
 use crate::identity::{Identity, Kind, Part};
-use crate::key::Parts;
+use crate::key::{Parts, Secret};
 use crate::policy::{Cache, CacheBy, Dimension, Mode, Policy, Route};
 use crate::request::Request;
 use crate::route;
@@ -257,42 +257,26 @@ fn copy<S: Store>(
 }
 
 /// Where the generation of the copies is kept that callers of one scope have of one path, whatever its query.
-fn place(mut scope: Parts, request: &Request<'_>, secret: crate::key::Secret) -> u32 {
+fn place(mut scope: Parts, request: &Request<'_>, secret: Secret) -> u32 {
     scope.push(PLACE, &request.host());
     scope.push(PLACE, &route::canonical(request.path_only()));
     secret.key(&scope).place(GENERATIONS)
 }
 
-/// Ends the copies that a change made stale, where the response says that it succeeded (RFC 9111, section 4.4). `now`
-/// becomes their generation.
+/// Ends the copies that a change made stale ([`Expected::stale`]), where the response says that it succeeded (RFC 9111,
+/// section 4.4). `now` becomes their generation.
 ///
 /// # Errors
 /// The store's: the copies go on.
 pub fn renew<S: Store>(
-    expected: &Expected,
+    stale: Option<u32>,
     status: u16,
     store: &mut S,
     now: u64,
 ) -> Result<(), StoreError> {
-    match expected.stale {
-        Some(place) => renew_place(place, status, store, now),
-        None => Ok(()),
-    }
-}
-
-/// As [`renew`], for the place that was noted.
-///
-/// # Errors
-/// The store's: the copies go on.
-pub fn renew_place<S: Store>(
-    place: u32,
-    status: u16,
-    store: &mut S,
-    now: u64,
-) -> Result<(), StoreError> {
-    if !(200..400).contains(&status) {
+    let Some(place) = stale.filter(|_| (200..400).contains(&status)) else {
         return Ok(());
-    }
+    };
     let slot = Slot::Generation(place);
     let (_, version) = store.read(slot)?;
     // A swap that is lost was lost to another generation, which will do.

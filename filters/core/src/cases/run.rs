@@ -167,7 +167,7 @@ fn observed(
             cache_key(&request, plan).and_then(|key| copies.word(key, step.expect.copy.as_ref()));
         // A moment of its own: steps at one time follow each other.
         let moment = now.saturating_add(ran);
-        let renewed = cache::renew(&plan.expected, status, store, moment);
+        let renewed = cache::renew(plan.expected.stale, status, store, moment);
         debug_assert_ne!(renewed, Err(StoreError::Unavailable), "a store in memory");
     }
     found

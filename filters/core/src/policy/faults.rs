@@ -44,6 +44,22 @@ impl Faults {
         }
     }
 
+    /// Reports that a list has more than `most` entries, if it has.
+    pub(crate) fn at_most(
+        &mut self,
+        at: ValuePointerRef<'_>,
+        most: usize,
+        count: usize,
+        entries: &str,
+    ) {
+        if count > most {
+            self.add(
+                at,
+                format!("{count} {entries} are too many; write at most {most}"),
+            );
+        }
+    }
+
     /// Takes over all faults of `other`.
     pub(crate) fn append(&mut self, other: Faults) {
         for fault in other.0 {

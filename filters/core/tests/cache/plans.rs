@@ -210,7 +210,7 @@ fn c20_a_change_that_succeeds_ends_the_callers_copies_of_that_path() {
             let before = keys(&mut asked);
             let plan = asked.plan(method, path.as_bytes(), &lines(&AMY)).unwrap();
             let now = u64::from(status) + u64::from(ends);
-            renew(&plan.expected, status, &mut asked.store, now).unwrap();
+            renew(plan.expected.stale, status, &mut asked.store, now).unwrap();
             let after = keys(&mut asked);
             let changed = |one: &Option<Vec<u8>>, other: &Option<Vec<u8>>| one != other;
             for (one, other) in before.0.iter().zip(&after.0) {

@@ -10,6 +10,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
+use super::accept;
+
 /// The longest head that is read, and how many are remembered: together they bound the memory.
 const LONGEST: usize = 256 << 10;
 const REMEMBERED: usize = 256;
@@ -90,7 +92,9 @@ impl RawOrigin {
             headers: Vec::new(),
             body: Vec::new(),
         }));
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
+        let serving = Arc::clone(&state);
+        let serve = move |stream| serve(stream, Arc::clone(&serving));
+        let accepting = tokio::spawn(accept(listener, serve));
         Ok(Self {
             address,
             state,
@@ -137,19 +141,6 @@ impl RawOrigin {
 impl Drop for RawOrigin {
     fn drop(&mut self) {
         self.accepting.abort();
-    }
-}
-
-async fn accept(listener: TcpListener, state: Arc<Mutex<State>>) {
-    // Dropped with this task, and every connection with it.
-    let mut connections = tokio::task::JoinSet::new();
-    loop {
-        tokio::select! {
-            Ok((stream, _)) = listener.accept() => {
-                connections.spawn(serve(stream, Arc::clone(&state)));
-            }
-            Some(_) = connections.join_next() => {}
-        }
     }
 }
 

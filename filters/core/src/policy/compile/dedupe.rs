@@ -71,13 +71,7 @@ fn sources(
             "the list is empty; name where the event's identity stands",
         );
     }
-    if list.len() > MOST_SOURCES {
-        let count = list.len();
-        faults.add(
-            at,
-            format!("{count} sources are too many; write at most {MOST_SOURCES}"),
-        );
-    }
+    faults.at_most(at, MOST_SOURCES, list.len(), "sources");
     let mut sources = Vec::new();
     for (index, source) in list.into_iter().enumerate() {
         if let Some(source) = source {

@@ -99,13 +99,7 @@ pub(super) fn dimensions(
     if list.is_empty() {
         faults.add(at, "the list is empty; name at least one dimension");
     }
-    if list.len() > MOST_DIMENSIONS {
-        let count = list.len();
-        faults.add(
-            at,
-            format!("{count} dimensions are too many; write at most {MOST_DIMENSIONS}"),
-        );
-    }
+    faults.at_most(at, MOST_DIMENSIONS, list.len(), "dimensions");
     for (index, text) in list.into_iter().enumerate() {
         let at = at.push_index(index);
         let Some(text) = text else { continue };

@@ -195,13 +195,7 @@ fn pointers(
             "the list is empty; name a part of the body, or write `key-only`",
         );
     }
-    if list.len() > MOST_POINTERS {
-        let count = list.len();
-        faults.add(
-            at,
-            format!("{count} parts are too many; write at most {MOST_POINTERS}"),
-        );
-    }
+    faults.at_most(at, MOST_POINTERS, list.len(), "parts");
     for (index, text) in list.iter().enumerate() {
         let at = at.push_index(index);
         let Some(text) = text else { continue };

@@ -47,13 +47,7 @@ fn sources(
     if list.is_empty() {
         faults.add(at, "the list is empty; name a source, or leave the key out");
     }
-    if list.len() > MOST_SOURCES {
-        let count = list.len();
-        faults.add(
-            at,
-            format!("{count} sources are too many; write at most {MOST_SOURCES}"),
-        );
-    }
+    faults.at_most(at, MOST_SOURCES, list.len(), "sources");
     let mut sources = Vec::new();
     for (index, wire) in list.into_iter().enumerate() {
         let at = at.push_index(index);

@@ -120,13 +120,7 @@ fn limits(
 ) -> Limits {
     let unread = entries.is_none() && faults.within(at);
     let Entries(mut entries) = entries.unwrap_or_default();
-    if entries.len() > MOST_LIMITS {
-        let count = entries.len();
-        faults.add(
-            at,
-            format!("{count} limits are too many; write at most {MOST_LIMITS}"),
-        );
-    }
+    faults.at_most(at, MOST_LIMITS, entries.len(), "limits");
     entries.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut by_name = Vec::new();
     for (name, limit) in entries {
@@ -150,13 +144,7 @@ fn limits(
 fn routes(list: List<document::Route>, around: &Around<'_>, faults: &mut Faults) -> Vec<Route> {
     let root = ValuePointerRef::Origin;
     let at = root.push_key("routes");
-    if list.len() > MOST_ROUTES {
-        let count = list.len();
-        faults.add(
-            at,
-            format!("{count} routes are too many; write at most {MOST_ROUTES}"),
-        );
-    }
+    faults.at_most(at, MOST_ROUTES, list.len(), "routes");
     let mut names: Vec<(String, usize)> = Vec::new();
     let mut routes = Vec::new();
     for (index, wire) in list.into_iter().take(MOST_ROUTES).enumerate() {

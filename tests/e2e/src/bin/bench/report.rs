@@ -58,14 +58,21 @@ impl Report {
         table
     }
 
+    /// The names and figures of some rows.
+    fn of<'r>(
+        &'r self,
+        rows: &'r [Row],
+        wanted: impl Fn(Kind) -> bool + 'r,
+    ) -> impl Iterator<Item = (&'r String, &'r Vec<f64>)> {
+        rows.iter()
+            .zip(&self.rows)
+            .filter(move |(row, _)| wanted(row.kind))
+            .map(|(row, nanos)| (&row.name, nanos))
+    }
+
     /// Both aims, and whether this run met them.
     pub(crate) fn aims(&self, rows: &[Row]) -> String {
-        let of = |kind: Kind| {
-            rows.iter()
-                .zip(&self.rows)
-                .filter(move |(row, _)| row.kind == kind)
-                .map(|(row, nanos)| (&row.name, nanos))
-        };
+        let of = |wanted: Kind| self.of(rows, move |kind| kind == wanted);
         let met = |yes: bool| if yes { "met" } else { "not met" };
         let mut text = String::new();
         for (_, naive) in of(Kind::Naive) {
@@ -95,12 +102,7 @@ impl Report {
 
     /// What a hit costs beside a hit of the same cache alone.
     pub(crate) fn hits(&self, rows: &[Row]) -> String {
-        let of = |wanted: fn(Kind) -> bool| {
-            rows.iter()
-                .zip(&self.rows)
-                .filter(move |(row, _)| wanted(row.kind))
-                .map(|(row, nanos)| (&row.name, nanos))
-        };
+        let of = |wanted: fn(Kind) -> bool| self.of(rows, wanted);
         let mut text = String::new();
         for (_, bare) in of(|kind| kind == Kind::BareHit) {
             text.push_str(
@@ -131,12 +133,7 @@ impl Report {
 
     /// What a request with a key costs beside one that a bare Envoy passes on.
     pub(crate) fn keys(&self, rows: &[Row]) -> String {
-        let of = |wanted: fn(Kind) -> bool| {
-            rows.iter()
-                .zip(&self.rows)
-                .filter(move |(row, _)| wanted(row.kind))
-                .map(|(row, nanos)| (&row.name, nanos))
-        };
+        let of = |wanted: fn(Kind) -> bool| self.of(rows, wanted);
         let mut text = String::new();
         for (_, bare) in of(|kind| kind == Kind::BareKey) {
             text.push_str(
