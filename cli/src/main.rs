@@ -1,0 +1,35 @@
+//! `tidegate`: lints, tests, explains, simulates, packs and ships policies, over the core that runs in Envoy.
+
+mod exit;
+mod output;
+mod policy_file;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use exit::Exit;
+use output::{Format, Output};
+use verbs::Verb;
+
+/// Policies for Tidegate, from the first draft to production.
+#[derive(Debug, Parser)]
+#[command(name = "tidegate", version, propagate_version = true)]
+struct Arguments {
+    /// What is printed to standard output.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+fn main() -> ExitCode {
+    let Arguments { format, verb } = Arguments::parse();
+    let output = Output::new(format);
+    let exit = verb.run(&output).unwrap_or_else(|error| {
+        output.error(&format!("{error:#}"));
+        Exit::Unable
+    });
+    exit.into()
+}

@@ -1,0 +1,70 @@
+//! Printing: text for people, JSON for programs. Colour is for terminals alone ([`anstream`]).
+
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// What is printed to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// Where a verb prints. Results go to standard output, progress and errors to standard error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    format: Format,
+}
+
+/// What is wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What deserves a look.
+pub(crate) const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
+/// What is well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What matters less.
+pub(crate) const QUIET: Style = Style::new().dimmed();
+
+impl Output {
+    pub(crate) const fn new(format: Format) -> Self {
+        Self { format }
+    }
+
+    /// Whether a program reads.
+    pub(crate) fn is_json(self) -> bool {
+        self.format == Format::Json
+    }
+
+    /// Prints a line of text; nothing where a program reads.
+    pub(crate) fn line(self, text: impl std::fmt::Display) {
+        if !self.is_json() {
+            anstream::println!("{text}");
+        }
+    }
+
+    /// Prints the one JSON document; nothing where a person reads.
+    ///
+    /// # Errors
+    /// Where a value cannot be written as JSON.
+    pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
+        if self.is_json() {
+            anstream::println!("{}", serde_json::to_string_pretty(value)?);
+        }
+        Ok(())
+    }
+
+    /// Tells what went wrong, on standard error.
+    pub(crate) fn error(self, text: &str) {
+        anstream::eprintln!("{BAD}error{BAD:#}: {text}");
+    }
+}
+
+/// `1 case`, `2 cases`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}

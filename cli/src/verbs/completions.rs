@@ -1,0 +1,26 @@
+//! `tidegate completions SHELL`.
+
+use std::io;
+
+use anyhow::Result;
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use crate::Arguments;
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// `tidegate completions SHELL`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell that they are for.
+    shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn run(self, _: &Output) -> Result<Exit> {
+        let mut command = Arguments::command();
+        clap_complete::generate(self.shell, &mut command, "tidegate", &mut io::stdout());
+        Ok(Exit::Done)
+    }
+}
