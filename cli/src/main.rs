@@ -18,7 +18,13 @@ use verbs::Verb;
 #[command(name = "tidegate", version, propagate_version = true)]
 struct Arguments {
     /// What is printed to standard output.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
     format: Format,
     #[command(subcommand)]
     verb: Verb,
