@@ -46,6 +46,10 @@ impl Packed {
         let mut faults = Faults::default();
         match beside(configuration) {
             Some(Beside {
+                mode: None,
+                canary: None,
+            }) => {}
+            Some(Beside {
                 mode: Some(Mode::Shadow),
                 canary: None,
             }) => policy.put_in_shadow(),
