@@ -1,8 +1,10 @@
 //! `tidegate`: lints, tests, explains, simulates, packs and ships policies, over the core that runs in Envoy.
 
 mod exit;
+mod lint;
 mod output;
 mod policy_file;
+mod testing;
 mod verbs;
 
 use std::process::ExitCode;

@@ -1,7 +1,9 @@
 //! The verbs, a file each.
 
 mod completions;
+mod lint;
 mod schema;
+mod test;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -12,6 +14,10 @@ use crate::output::Output;
 /// What is to be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Find every mistake of policies, and what their authors may not have meant
+    Lint(lint::Lint),
+    /// Run the cases that lie beside policies
+    Test(test::Test),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -25,6 +31,8 @@ impl Verb {
     /// What kept it from being done, for [`Exit::Unable`].
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         match self {
+            Self::Lint(verb) => verb.run(output),
+            Self::Test(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }

@@ -3,13 +3,13 @@
 use core::cell::Cell;
 
 use super::{CacheKey, Case, CaseFacts, Cases, Expect, Step, cache_key, once};
-use crate::admission::Said;
+use crate::admission::{Said, Standing};
 use crate::answer;
 use crate::cache;
-use crate::denial::Denial;
+use crate::denial::{Denial, NO_RULE};
 use crate::engine::{self, Decision};
 use crate::idempotency::Turn;
-use crate::policy::Policy;
+use crate::policy::{LimitId, Policy};
 use crate::quota::NANOS_PER_MILLI;
 use crate::request::Request;
 use crate::store::{MemoryStore, StoreError};
@@ -24,6 +24,8 @@ pub struct Failure {
     pub case: String,
     /// Which step, and which time: both from 1.
     pub step: (usize, u32),
+    /// When, in milliseconds after the case began.
+    pub at_ms: u64,
     /// What was expected.
     pub expected: Expect,
     /// What the policy said.
@@ -35,6 +37,7 @@ impl core::fmt::Display for Failure {
         let Self {
             case,
             step: (step, time),
+            at_ms: _,
             expected,
             found,
         } = self;
@@ -50,16 +53,26 @@ pub fn run(policy: &Policy, cases: &Cases) -> (usize, Vec<Failure>) {
     let mut ran = 0_usize;
     let mut failures = Vec::new();
     for case in &cases.cases {
-        let mut store = MemoryStore::new();
-        let mut copies = Copies::default();
-        for (index, step) in case.steps.iter().enumerate() {
-            for time in 1..=step.times {
-                ran = ran.saturating_add(1);
-                let found = observed(policy, step, ran, &mut store, &mut copies);
-                if !step.expect.agrees(&found) {
-                    failures.push(failure(case, (index.saturating_add(1), time), step, found));
-                    break;
-                }
+        let (steps, failed) = run_case(policy, case);
+        ran = ran.saturating_add(steps);
+        failures.extend(failed);
+    }
+    (ran, failures)
+}
+
+/// Runs one case; returns how many steps ran, and what went otherwise than expected.
+pub fn run_case(policy: &Policy, case: &Case) -> (usize, Vec<Failure>) {
+    let mut ran = 0_usize;
+    let mut failures = Vec::new();
+    let mut store = MemoryStore::new();
+    let mut copies = Copies::default();
+    for (index, step) in case.steps.iter().enumerate() {
+        for time in 1..=step.times {
+            ran = ran.saturating_add(1);
+            let found = observed(policy, step, ran, &mut store, &mut copies);
+            if !step.expect.agrees(&found) {
+                failures.push(failure(case, (index.saturating_add(1), time), step, found));
+                break;
             }
         }
     }
@@ -70,6 +83,7 @@ fn failure(case: &Case, step: (usize, u32), wanted: &Step, found: Expect) -> Fai
     Failure {
         case: case.name.clone(),
         step,
+        at_ms: wanted.at_ms,
         expected: wanted.expect.clone(),
         found,
     }
@@ -133,8 +147,14 @@ fn observed(
         turn = core::mem::take(&mut decision.turn);
     }
     let remaining = remaining(policy, &decision);
+    let route = decision.route.map_or(NO_RULE, |route| route.name.as_str());
+    let (route, shadow) = (Some(route.to_owned()), Some(in_shadow(policy, &decision)));
     if let Some(denial) = decision.enforced_denial() {
-        return refused(policy, &decision, denial, remaining);
+        return Expect {
+            route,
+            shadow,
+            ..refused(policy, &decision, denial, remaining)
+        };
     }
     let status = match &turn {
         Turn::Replay(replay) => replay.status,
@@ -149,6 +169,9 @@ fn observed(
         cache: None,
         copy: None,
         replayed: Some(matches!(turn, Turn::Replay(_))),
+        reached: Some(!matches!(turn, Turn::Replay(_))),
+        route,
+        shadow,
     };
     if found.replayed == Some(true) {
         return found;
@@ -195,7 +218,28 @@ fn refused(
         cache: None,
         copy: None,
         replayed: Some(false),
+        reached: Some(false),
+        route: None,
+        shadow: None,
     }
+}
+
+/// The rule that would refuse a request, if nothing were in shadow: that of its mode first, then those of limits.
+pub(super) fn in_shadow(policy: &Policy, decision: &Decision<'_>) -> String {
+    let name = |id: LimitId| policy.limits.get(id.0).map(|limit| limit.name.as_str());
+    let denial = decision.denial.as_ref();
+    let by_mode = denial
+        .filter(|_| decision.enforced_denial().is_none())
+        .map(|denial| {
+            let limit = decision.refusing_limit().and_then(name);
+            limit.unwrap_or(denial.rule())
+        });
+    let by_limit = || {
+        let refuses = |s: &&Standing| s.shadow && matches!(s.said, Said::Wait(_) | Said::Never);
+        let refusing = decision.standings.iter().find(refuses).map(|s| s.limit);
+        refusing.or(decision.unkeyed.first().copied()).and_then(name)
+    };
+    by_mode.or_else(by_limit).unwrap_or(NO_RULE).to_owned()
 }
 
 fn remaining(policy: &Policy, decision: &Decision<'_>) -> Option<Vec<(String, u64)>> {

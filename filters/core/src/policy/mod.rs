@@ -24,7 +24,7 @@ pub use self::idempotency::{By, EventSource, Execution, Fingerprint, Idempotency
 pub use self::mistake::Mistake;
 pub use self::parse::Checked;
 #[cfg(feature = "cases")]
-pub(crate) use self::pointer::{Pointer, Step};
+pub use self::pointer::{Pointer, Step};
 pub use self::read::MAX_DOCUMENT_BYTES;
 #[cfg(feature = "schema")]
 pub use self::schema::schema;
