@@ -1,6 +1,8 @@
 //! `tidegate`: lints, tests, explains, simulates, packs and ships policies, over the core that runs in Envoy.
 
+mod diff;
 mod exit;
+mod explain;
 mod lint;
 mod output;
 mod policy_file;
@@ -20,7 +22,13 @@ use verbs::Verb;
 #[command(name = "tidegate", version, propagate_version = true)]
 struct Arguments {
     /// What is printed to standard output.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
     format: Format,
     #[command(subcommand)]
     verb: Verb,

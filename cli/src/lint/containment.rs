@@ -24,6 +24,63 @@ pub(crate) fn covers(wide: &RouteMatch, narrow: &RouteMatch, method: Option<&str
         && headers.iter().all(|header| narrow.headers.contains(header))
 }
 
+/// Whether some request is taken by both.
+pub(crate) fn meet(one: &RouteMatch, other: &RouteMatch) -> bool {
+    let RouteMatch {
+        methods,
+        path,
+        host,
+        headers,
+    } = one;
+    let same_method = methods.is_empty()
+        || other.methods.is_empty()
+        || methods.iter().any(|method| other.methods.contains(method));
+    let same_host = host.is_none() || other.host.is_none() || *host == other.host;
+    let unlike = |(name, value): &(String, String)| {
+        let mut others = other.headers.iter();
+        others.any(|(other_name, other_value)| name == other_name && value != other_value)
+    };
+    same_method
+        && same_host
+        && !headers.iter().any(unlike)
+        && match (path, &other.path) {
+            (Some(one), Some(other)) => meet_path(one, other),
+            _ => true,
+        }
+}
+
+fn meet_path(one: &PathPattern, other: &PathPattern) -> bool {
+    match (one, other) {
+        (pattern, PathPattern::Exact(path)) | (PathPattern::Exact(path), pattern) => {
+            route::fits(pattern, path)
+        }
+        (PathPattern::Prefix(one), PathPattern::Prefix(other)) => {
+            one.starts_with(other.as_str()) || other.starts_with(one.as_str())
+        }
+        (PathPattern::Prefix(prefix), PathPattern::Template(segments))
+        | (PathPattern::Template(segments), PathPattern::Prefix(prefix)) => {
+            let wanted: Vec<&str> = match prefix.trim_matches('/') {
+                "" => Vec::new(),
+                prefix => prefix.split('/').collect(),
+            };
+            segments.len() > wanted.len()
+                && segments.iter().zip(wanted).all(|(own, wanted)| match own {
+                    Segment::Literal(text) => text == wanted,
+                    Segment::Any => true,
+                })
+        }
+        (PathPattern::Template(one), PathPattern::Template(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|pair| match pair {
+                    (Segment::Literal(one), Segment::Literal(other)) => one == other,
+                    (Segment::Any, Segment::Literal(text))
+                    | (Segment::Literal(text), Segment::Any) => !text.is_empty(),
+                    (Segment::Any, Segment::Any) => true,
+                })
+        }
+    }
+}
+
 /// `OPTIONS *` and CONNECT have no path that begins with a slash; everything else has.
 fn covers_every_path(wide: &PathPattern, method: Option<&str>) -> bool {
     let all = matches!(wide, PathPattern::Prefix(prefix) if prefix == "/");
@@ -124,7 +181,10 @@ mod tests {
 
     #[test]
     fn a_host_or_header_narrows() {
-        assert!(covered("{}", r#"{"host": "a.test", "headers": {"x-a": "1"}}"#));
+        assert!(covered(
+            "{}",
+            r#"{"host": "a.test", "headers": {"x-a": "1"}}"#
+        ));
         assert!(!covered(r#"{"host": "a.test"}"#, "{}"));
         assert!(!covered(r#"{"host": "a.test"}"#, r#"{"host": "b.test"}"#));
         assert!(!covered(r#"{"headers": {"x-a": "1"}}"#, "{}"));

@@ -1,7 +1,7 @@
 //! What is wrong with policies and with the Envoy configurations that mount them, and what their authors may not have
 //! meant: all of it in one pass, each with its place in the file.
 
-mod containment;
+pub(crate) mod containment;
 mod envoy;
 mod finding;
 mod position;
@@ -22,15 +22,6 @@ pub(crate) struct Linted {
     pub(crate) findings: Vec<Finding>,
     /// The policy; `None` where it has mistakes.
     pub(crate) policy: Option<Policy>,
-}
-
-impl Linted {
-    /// Whether Envoy would refuse it.
-    pub(crate) fn has_mistakes(&self) -> bool {
-        self.findings
-            .iter()
-            .any(|finding| finding.kind == Kind::Mistake)
-    }
 }
 
 /// Looks at the text of a policy that lies in `file`.

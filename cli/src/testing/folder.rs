@@ -32,7 +32,11 @@ impl Folder {
     pub(crate) fn read(path: &Path) -> Self {
         let shown = path.strip_prefix(".").unwrap_or(path).display().to_string();
         Self {
-            name: if shown.is_empty() { ".".to_owned() } else { shown },
+            name: if shown.is_empty() {
+                ".".to_owned()
+            } else {
+                shown
+            },
             content: content(path),
         }
     }

@@ -205,10 +205,12 @@ impl Wrong {
         let (expected, found) = (members(&self.expected), members(&self.found));
         for (name, wanted) in &expected {
             let given = found.get(name).unwrap_or(&Value::Null);
-            let same = wanted == given
-                || name == "type" && text(given).ends_with(&text(wanted));
+            let same = wanted == given || name == "type" && text(given).ends_with(&text(wanted));
             if !same {
-                output.line(format!("  {name}: expected {wanted}, found {}", shown(given)));
+                output.line(format!(
+                    "  {name}: expected {wanted}, found {}",
+                    shown(given)
+                ));
             }
         }
         // Why it was decided like this, where the case did not ask.

@@ -1,6 +1,8 @@
 //! The verbs, a file each.
 
 mod completions;
+mod diff;
+mod explain;
 mod lint;
 mod schema;
 mod test;
@@ -18,6 +20,10 @@ pub(crate) enum Verb {
     Lint(lint::Lint),
     /// Run the cases that lie beside policies
     Test(test::Test),
+    /// Say step by step what a policy makes of a request, and why
+    Explain(explain::Explain),
+    /// Say which callers two policies decide about differently
+    Diff(diff::Diff),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -33,6 +39,8 @@ impl Verb {
         match self {
             Self::Lint(verb) => verb.run(output),
             Self::Test(verb) => verb.run(output),
+            Self::Explain(verb) => verb.run(output),
+            Self::Diff(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }

@@ -68,10 +68,16 @@ pub fn missed(matcher: &RouteMatch, request: &Request<'_>) -> Option<Missed> {
     if !takes(RouteMatch { methods, ..any() }) {
         return Some(Missed::Method);
     }
-    if !takes(RouteMatch { path: pattern, ..any() }) {
+    if !takes(RouteMatch {
+        path: pattern,
+        ..any()
+    }) {
         return Some(Missed::Path);
     }
-    if !takes(RouteMatch { host: wanted, ..any() }) {
+    if !takes(RouteMatch {
+        host: wanted,
+        ..any()
+    }) {
         return Some(Missed::Host);
     }
     let absent = |(name, value): &(String, String)| !has_header(request, name, value);

@@ -20,7 +20,10 @@ pub(super) fn check(policy: &Policy, mount: &Mount<'_>, findings: &mut Findings)
             format!("`environment_variables` has no `{name}`, the key of signed addresses, and the gate would not start; name it under `host_env_keys`"),
         );
     }
-    let caches = policy.routes.iter().filter_map(|route| route.cache.as_ref());
+    let caches = policy
+        .routes
+        .iter()
+        .filter_map(|route| route.cache.as_ref());
     let scoped = { caches }.any(|cache| cache.scope != Scope::Public);
     if scoped && !mount.has_variable(SCOPE_KEY) {
         findings.warn(

@@ -63,11 +63,12 @@ pub(super) fn paths(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             continue;
         }
         let shown = path.display();
-        let entries =
-            fs::read_dir(path).with_context(|| format!("`{shown}` cannot be read"))?;
+        let entries = fs::read_dir(path).with_context(|| format!("`{shown}` cannot be read"))?;
         let mut inside = Vec::new();
         for entry in entries {
-            let file = entry.with_context(|| format!("`{shown}` cannot be read"))?.path();
+            let file = entry
+                .with_context(|| format!("`{shown}` cannot be read"))?
+                .path();
             let ending = file.extension().and_then(|ending| ending.to_str());
             if file.is_file() && matches!(ending, Some("yaml" | "yml" | "json")) {
                 inside.push(file);

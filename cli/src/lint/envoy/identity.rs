@@ -13,8 +13,7 @@ pub(super) fn check(policy: &Policy, chain: &Chain<'_>, gate: usize, findings: &
     let Some(filter) = chain.filters.get(gate).filter(|_| !wanted.is_empty()) else {
         return;
     };
-    let verify =
-        |filters: &[Filter<'_>]| filters.iter().any(|f| f.kind == FilterKind::JwtAuthn);
+    let verify = |filters: &[Filter<'_>]| filters.iter().any(|f| f.kind == FilterKind::JwtAuthn);
     let before = chain.filters.get(..gate).unwrap_or_default();
     if !verify(before) {
         let message = if !verify(&chain.filters) {
@@ -29,7 +28,9 @@ pub(super) fn check(policy: &Policy, chain: &Chain<'_>, gate: usize, findings: &
     for filter in before.iter().filter(|f| f.kind == FilterKind::JwtAuthn) {
         // What is sent apart may say anything.
         let Some(config) = &filter.config else { return };
-        let providers = config.get("providers").map(|providers| providers.children());
+        let providers = config
+            .get("providers")
+            .map(|providers| providers.children());
         for provider in providers.unwrap_or_default() {
             left.extend(provider.text_of("payload_in_metadata"));
         }

@@ -68,7 +68,9 @@ pub(crate) fn envoys(policies: &[Policy], paths: &[PathBuf]) -> Result<(usize, V
         one(policies, &files, &envoy, &mut found);
     }
     for (file, kind, mistake) in found.0 {
-        let Some(file) = files.get(file) else { continue };
+        let Some(file) = files.get(file) else {
+            continue;
+        };
         let finding = Finding::new(&file.path, &file.positions, kind, mistake);
         if !findings.contains(&finding) {
             findings.push(finding);
@@ -90,7 +92,11 @@ fn apart(files: &[File]) -> Vec<Vec<usize>> {
     };
     let resources: Vec<usize> = of(false).collect();
     let mut envoys: Vec<Vec<usize>> = of(true)
-        .map(|bootstrap| core::iter::once(bootstrap).chain(resources.clone()).collect())
+        .map(|bootstrap| {
+            core::iter::once(bootstrap)
+                .chain(resources.clone())
+                .collect()
+        })
         .collect();
     if envoys.is_empty() && !resources.is_empty() {
         envoys.push(resources);

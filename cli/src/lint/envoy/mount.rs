@@ -74,7 +74,10 @@ impl<'e> Mount<'e> {
 
     /// Whether it may have this policy: it names it, or does not say which it has.
     pub(super) fn may_be_of(&self, policy: &Policy) -> bool {
-        let name = self.document.as_ref().map(|document| document.name.as_deref());
+        let name = self
+            .document
+            .as_ref()
+            .map(|document| document.name.as_deref());
         name.is_none_or(|name| name.is_none_or(|name| name == policy.name))
     }
 
@@ -85,7 +88,9 @@ impl<'e> Mount<'e> {
         };
         let host = variables.get("host_env_keys").map(|keys| keys.items());
         let own = variables.get("key_values");
-        host.unwrap_or_default().iter().any(|key| key.text() == Some(name))
+        host.unwrap_or_default()
+            .iter()
+            .any(|key| key.text() == Some(name))
             || own.is_some_and(|own| own.value.get(name).is_some())
     }
 }
@@ -103,12 +108,15 @@ impl<'e> Document<'e> {
         let keys = members.as_ref().and_then(Value::as_object);
         // What a packed module takes.
         let packed = |keys: &serde_json::Map<_, _>| {
-            keys.keys().all(|key| matches!(key.as_str(), "mode" | "canary"))
+            keys.keys()
+                .all(|key| matches!(key.as_str(), "mode" | "canary"))
         };
         if keys.is_some_and(packed) {
             return None;
         }
-        let name = keys.and_then(|keys| keys.get("policy")).and_then(Value::as_str);
+        let name = keys
+            .and_then(|keys| keys.get("policy"))
+            .and_then(Value::as_str);
         Some(Self {
             name: name.map(str::to_owned),
             mistakes: Policy::parse(text.as_bytes()).err().unwrap_or_default(),

@@ -46,9 +46,13 @@ pub(super) fn check(policy: &Policy, root: &Node<'_>, parts: &Parts<'_>, finding
             let name = item.get("header").and_then(|header| header.text_of("key"));
             let name = name.unwrap_or_default().to_ascii_lowercase();
             if HEADERS.contains(&name.as_str()) {
-                let message = format!("`{name}` has Envoy send a request again that a record is to be made of once; leave it out");
+                let message = format!(
+                    "`{name}` has Envoy send a request again that a record is to be made of once; leave it out"
+                );
                 let path = item.path();
-                findings.0.push((root.file, Kind::Warning, Mistake { path, message }));
+                findings
+                    .0
+                    .push((root.file, Kind::Warning, Mistake { path, message }));
             }
         }
     });

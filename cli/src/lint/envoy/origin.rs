@@ -58,7 +58,9 @@ pub(super) fn check(
     }
     let led = led(chain);
     for cluster in &parts.clusters {
-        let to_it = led.as_ref().is_none_or(|names| names.contains(cluster.name));
+        let to_it = led
+            .as_ref()
+            .is_none_or(|names| names.contains(cluster.name));
         let has_origin = cluster.filters.iter().any(|filter| {
             // What is sent apart may be it.
             let unknown = filter.kind == FilterKind::Wasm && filter.config.is_none();

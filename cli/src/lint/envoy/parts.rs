@@ -46,8 +46,8 @@ impl<'e> Parts<'e> {
         for root in roots {
             let mut listener: Option<Node<'e>> = None;
             walk(root, &mut |node| {
-                let is_listener =
-                    node.get("filter_chains").is_some() || node.get("default_filter_chain").is_some();
+                let is_listener = node.get("filter_chains").is_some()
+                    || node.get("default_filter_chain").is_some();
                 if is_listener {
                     listener = Some(node.clone());
                 }
@@ -71,21 +71,27 @@ impl<'e> Parts<'e> {
     pub(super) fn mounts(&self) -> impl Iterator<Item = &Mount<'e>> {
         let chains = self.chains.iter().flat_map(|chain| &chain.filters);
         let clusters = self.clusters.iter().flat_map(|cluster| &cluster.filters);
-        chains.chain(clusters).filter_map(|filter| filter.mount.as_ref())
+        chains
+            .chain(clusters)
+            .filter_map(|filter| filter.mount.as_ref())
     }
 }
 
 impl<'e> Cluster<'e> {
     fn new(at: &Node<'e>, discovered: &[Node<'e>]) -> Option<Self> {
         let options = at.get("typed_extension_protocol_options");
-        let options = options.map(|options| options.children()).unwrap_or_default();
+        let options = options
+            .map(|options| options.children())
+            .unwrap_or_default();
         let options = options
             .into_iter()
             .find(|options| options.type_url().ends_with(".HttpProtocolOptions"));
         Some(Self {
             name: at.text_of("name")?,
             at: at.clone(),
-            filters: options.map(|options| filters(&options, discovered)).unwrap_or_default(),
+            filters: options
+                .map(|options| filters(&options, discovered))
+                .unwrap_or_default(),
         })
     }
 }

@@ -29,7 +29,12 @@ pub(super) fn check(mounts: &[&Mount<'_>], findings: &mut Findings) {
 
 /// Mounts of one policy in one role are meant to share their state.
 fn shares_rightly(one: &Mount<'_>, other: &Mount<'_>) -> bool {
-    let name = |mount: &Mount<'_>| mount.document.as_ref().map(|document| document.name.clone());
+    let name = |mount: &Mount<'_>| {
+        mount
+            .document
+            .as_ref()
+            .map(|document| document.name.clone())
+    };
     one.role == other.role && name(one) == name(other)
 }
 

@@ -24,9 +24,14 @@ enum Tree {
 /// What is wrong with the text, and where.
 pub(super) fn read(text: &str) -> Result<(Value, Positions), (String, Position)> {
     let tree: Spanned<Tree> = serde_saphyr::from_str(text).map_err(|error| {
-        let position = error.location().map_or(Position { line: 1, column: 1 }, place);
+        let position = error
+            .location()
+            .map_or(Position { line: 1, column: 1 }, place);
         let message = error.to_string();
-        (message.lines().next().unwrap_or_default().to_owned(), position)
+        (
+            message.lines().next().unwrap_or_default().to_owned(),
+            position,
+        )
     })?;
     let mut positions = Positions::default();
     let mut at = Pointer(Vec::new());

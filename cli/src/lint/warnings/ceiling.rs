@@ -34,7 +34,8 @@ pub(super) fn warnings(policy: &Policy) -> Vec<Mistake> {
 
 /// What is to be said about two limits of one request.
 fn pair(policy: &Policy, wide: LimitId, narrow: LimitId) -> Vec<Mistake> {
-    let (Some(wide), Some(narrow)) = (policy.limits.get(wide.0), policy.limits.get(narrow.0)) else {
+    let (Some(wide), Some(narrow)) = (policy.limits.get(wide.0), policy.limits.get(narrow.0))
+    else {
         return Vec::new();
     };
     // A limit in shadow refuses nobody.
@@ -53,7 +54,12 @@ fn callers<'p>(wide: &'p Limit, narrow: &'p Limit) -> BTreeSet<Who<'p>> {
     for limit in [wide, narrow] {
         callers.extend(limit.plans.keys().map(|name| Who::Plan(name)));
         callers.extend(limit.tenant_overrides.keys().map(|name| Who::Tenant(name)));
-        callers.extend(limit.account_overrides.keys().map(|name| Who::Account(name)));
+        callers.extend(
+            limit
+                .account_overrides
+                .keys()
+                .map(|name| Who::Account(name)),
+        );
     }
     callers
 }

@@ -2,6 +2,7 @@
 //! beside the policy, and run here on a made-up clock, and against a real Envoy in the end-to-end tests.
 
 mod copies;
+pub mod explain;
 mod facts;
 mod isolation;
 mod once;
@@ -170,6 +171,23 @@ pub struct Expect {
 }
 
 impl Expect {
+    /// This status, and nothing else said.
+    pub(crate) const fn of(status: u16) -> Self {
+        Self {
+            status,
+            kind: None,
+            violated: None,
+            retry_after: None,
+            remaining: None,
+            cache: None,
+            copy: None,
+            replayed: None,
+            reached: None,
+            route: None,
+            shadow: None,
+        }
+    }
+
     /// Whether `found` is what was expected, as far as that was said.
     pub fn agrees(&self, found: &Self) -> bool {
         let Self {

@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use super::{CacheKey, Case, CaseFacts, Cases, Expect, Step, cache_key, once};
+use super::{CacheKey, Case, CaseFacts, CaseRequest, Cases, Expect, Step, cache_key, once};
 use crate::admission::{Said, Standing};
 use crate::answer;
 use crate::cache;
@@ -91,7 +91,7 @@ fn failure(case: &Case, step: (usize, u32), wanted: &Step, found: Expect) -> Fai
 
 /// The copies that a case spoke of so far, by the words that it has for them.
 #[derive(Default)]
-struct Copies(Vec<(CacheKey, String)>);
+pub(super) struct Copies(Vec<(CacheKey, String)>);
 
 impl Copies {
     /// The word for a copy. One that was not spoken of gets the word that is wanted, unless that is another's already.
@@ -108,38 +108,70 @@ impl Copies {
     }
 }
 
+/// Asks about the request of a case, the one with this number of all that ran.
+pub(super) fn ask<R>(request: &CaseRequest, ran: usize, then: impl FnOnce(&Request<'_>) -> R) -> R {
+    let CaseRequest {
+        method,
+        path,
+        host,
+        headers,
+        claims,
+        address,
+        body,
+    } = request;
+    let facts = CaseFacts {
+        address: address.clone(),
+        claims: claims.clone(),
+        has_body: body.is_some(),
+        // No two requests have one token.
+        randoms: Cell::new(number(ran).wrapping_shl(8)),
+        ..CaseFacts::default()
+    };
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        .collect();
+    then(&Request {
+        method: method.as_bytes(),
+        path: path.as_bytes(),
+        authority: host.as_bytes(),
+        headers: &headers,
+        facts: &facts,
+    })
+}
+
+/// So many milliseconds after a case began.
+pub(super) const fn time(at_ms: u64) -> u64 {
+    START.saturating_add(at_ms.saturating_mul(NANOS_PER_MILLI))
+}
+
+fn number(ran: usize) -> u64 {
+    u64::try_from(ran).unwrap_or(0)
+}
+
 /// What the policy says to the request of a step.
-fn observed(
+pub(super) fn observed(
     policy: &Policy,
     step: &Step,
     ran: usize,
     store: &mut MemoryStore,
     copies: &mut Copies,
 ) -> Expect {
-    let ran = u64::try_from(ran).unwrap_or(0);
-    let facts = CaseFacts {
-        address: step.request.address.clone(),
-        claims: step.request.claims.clone(),
-        has_body: step.request.body.is_some(),
-        // No two requests have one token.
-        randoms: Cell::new(ran.wrapping_shl(8)),
-        ..CaseFacts::default()
-    };
-    let headers: Vec<_> = step
-        .request
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
-        .collect();
-    let request = Request {
-        method: step.request.method.as_bytes(),
-        path: step.request.path.as_bytes(),
-        authority: step.request.host.as_bytes(),
-        headers: &headers,
-        facts: &facts,
-    };
-    let now = START.saturating_add(step.at_ms.saturating_mul(NANOS_PER_MILLI));
-    let mut decision = engine::decide(policy, &request, store, &mut (), now);
+    ask(&step.request, ran, |request| {
+        told(policy, step, request, ran, store, copies)
+    })
+}
+
+fn told(
+    policy: &Policy,
+    step: &Step,
+    request: &Request<'_>,
+    ran: usize,
+    store: &mut MemoryStore,
+    copies: &mut Copies,
+) -> Expect {
+    let now = time(step.at_ms);
+    let mut decision = engine::decide(policy, request, store, &mut (), now);
     let plan = decision.cache.take();
     let mut turn = core::mem::take(&mut decision.turn);
     if let Turn::Read(pending) = turn {
@@ -187,9 +219,9 @@ fn observed(
     if let Some(plan) = &plan {
         found.cache = Some(plan.instruction.usage.word().to_owned());
         found.copy =
-            cache_key(&request, plan).and_then(|key| copies.word(key, step.expect.copy.as_ref()));
+            cache_key(request, plan).and_then(|key| copies.word(key, step.expect.copy.as_ref()));
         // A moment of its own: steps at one time follow each other.
-        let moment = now.saturating_add(ran);
+        let moment = now.saturating_add(number(ran));
         let renewed = cache::renew(plan.expected.stale, status, store, moment);
         debug_assert_ne!(renewed, Err(StoreError::Unavailable), "a store in memory");
     }
@@ -237,7 +269,9 @@ pub(super) fn in_shadow(policy: &Policy, decision: &Decision<'_>) -> String {
     let by_limit = || {
         let refuses = |s: &&Standing| s.shadow && matches!(s.said, Said::Wait(_) | Said::Never);
         let refusing = decision.standings.iter().find(refuses).map(|s| s.limit);
-        refusing.or(decision.unkeyed.first().copied()).and_then(name)
+        refusing
+            .or(decision.unkeyed.first().copied())
+            .and_then(name)
     };
     by_mode.or_else(by_limit).unwrap_or(NO_RULE).to_owned()
 }
