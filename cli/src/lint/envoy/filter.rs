@@ -74,4 +74,9 @@ impl<'e> Filter<'e> {
             mount,
         }
     }
+
+    /// Whether its configuration is sent apart, and not here.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.config.is_none() && self.at.get("config_discovery").is_some()
+    }
 }

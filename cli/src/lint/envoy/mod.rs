@@ -25,6 +25,7 @@ use anyhow::Result;
 use tidegate_core::policy::{Mistake, Policy};
 
 use self::file::File;
+use self::filter::Filter;
 use self::mount::{Mount, Role};
 use self::node::Node;
 use self::parts::{Chain, Parts};
@@ -121,7 +122,9 @@ fn one(policies: &[Policy], files: &[File], own: &[usize], findings: &mut Findin
     }
     for policy in policies {
         if !parts.chains.is_empty() && !mounts.iter().any(|mount| mount.may_be_of(policy)) {
-            if let Some(root) = roots.first() {
+            // What is sent apart, and is not here, may be the mount.
+            let complete = !parts.filters().any(Filter::is_elsewhere);
+            if let Some(root) = roots.first().filter(|_| complete) {
                 let name = &policy.name;
                 findings.warn(root, format!("the policy `{name}` is mounted nowhere here; add the filter as `envoy/gate.yaml` has it"));
             }

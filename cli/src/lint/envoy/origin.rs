@@ -63,9 +63,8 @@ pub(super) fn check(
             .is_none_or(|names| names.contains(cluster.name));
         let has_origin = cluster.filters.iter().any(|filter| {
             // What is sent apart may be it.
-            let unknown = filter.kind == FilterKind::Wasm && filter.config.is_none();
             let role = filter.mount.as_ref().and_then(|mount| mount.role);
-            unknown || role == Some(Role::Origin)
+            filter.is_elsewhere() || role == Some(Role::Origin)
         });
         if to_it && !has_origin {
             let cluster_name = cluster.name;

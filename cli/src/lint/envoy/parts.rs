@@ -67,13 +67,16 @@ impl<'e> Parts<'e> {
         parts
     }
 
-    /// Every mount of the module.
-    pub(super) fn mounts(&self) -> impl Iterator<Item = &Mount<'e>> {
+    /// Every HTTP filter.
+    pub(super) fn filters(&self) -> impl Iterator<Item = &Filter<'e>> {
         let chains = self.chains.iter().flat_map(|chain| &chain.filters);
         let clusters = self.clusters.iter().flat_map(|cluster| &cluster.filters);
-        chains
-            .chain(clusters)
-            .filter_map(|filter| filter.mount.as_ref())
+        chains.chain(clusters)
+    }
+
+    /// Every mount of the module.
+    pub(super) fn mounts(&self) -> impl Iterator<Item = &Mount<'e>> {
+        self.filters().filter_map(|filter| filter.mount.as_ref())
     }
 }
 
