@@ -30,13 +30,8 @@ pub(crate) struct Content {
 impl Folder {
     /// Reads a folder.
     pub(crate) fn read(path: &Path) -> Self {
-        let shown = path.strip_prefix(".").unwrap_or(path).display().to_string();
         Self {
-            name: if shown.is_empty() {
-                ".".to_owned()
-            } else {
-                shown
-            },
+            name: path.display().to_string(),
             content: content(path),
         }
     }

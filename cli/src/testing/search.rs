@@ -24,6 +24,13 @@ pub(crate) fn folders(roots: &[PathBuf]) -> Result<Vec<PathBuf>> {
         };
         search(folder, &mut found)?;
     }
+    for folder in &mut found {
+        if let Ok(inside) = folder.strip_prefix(".")
+            && inside != Path::new("")
+        {
+            *folder = inside.to_owned();
+        }
+    }
     found.sort();
     found.dedup();
     Ok(found)
