@@ -12,6 +12,8 @@ ENVOY_OLDEST := 1.36.4
 ENVOY_BETWEEN := 1.37.0 1.38.2 1.39.3
 
 CARGO := cargo
+# The command line, from this source.
+TIDEGATE := $(CARGO) run -q -p tidegate-cli --
 WASM_TARGET := wasm32-wasip1
 RUNNER := wasm-bindgen-test-runner
 
@@ -52,14 +54,25 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge --features test-switches --target-dir target/test-switches
 	@scripts/install-module target/test-switches tidegate-test
 
-.PHONY: test test-core test-wasm test-e2e test-matrix
-test: need lint test-core test-wasm build build-test ## Run every test: lint, core, wasm, and end to end on the newest and oldest Envoy
+.PHONY: test test-core test-cli test-wasm test-e2e test-matrix
+test: need lint test-core test-cli policies test-wasm build build-test ## Run every test: lint, core, command line, policies, wasm, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
 test-core: ## Test the core natively
 	@scripts/need cargo
 	$(CARGO) test -p tidegate-core --all-features
+
+test-cli: ## Test the command line as a process
+	@scripts/need cargo
+	$(CARGO) test -p tidegate-cli
+
+.PHONY: policies
+policies: ## Lint and test every policy in policies/
+	@scripts/need cargo
+	@$(CARGO) build -q -p tidegate-cli
+	@$(TIDEGATE) lint policies/*/
+	@$(TIDEGATE) test policies
 
 test-wasm: ## Run the core's table of decisions as wasm, under node
 	@scripts/need cargo wasm node

@@ -1,8 +1,12 @@
 //! `tidegate`: lints, tests, explains, simulates, packs and ships policies, over the core that runs in Envoy.
 
+mod diff;
 mod exit;
+mod explain;
+mod lint;
 mod output;
 mod policy_file;
+mod testing;
 mod verbs;
 
 use std::process::ExitCode;

@@ -1,7 +1,11 @@
 //! The verbs, a file each.
 
 mod completions;
+mod diff;
+mod explain;
+mod lint;
 mod schema;
+mod test;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -12,6 +16,14 @@ use crate::output::Output;
 /// What is to be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Find every mistake of policies, and what their authors may not have meant
+    Lint(lint::Lint),
+    /// Run the cases that lie beside policies
+    Test(test::Test),
+    /// Say step by step what a policy makes of a request, and why
+    Explain(explain::Explain),
+    /// Say which callers two policies decide about differently
+    Diff(diff::Diff),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -25,6 +37,10 @@ impl Verb {
     /// What kept it from being done, for [`Exit::Unable`].
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         match self {
+            Self::Lint(verb) => verb.run(output),
+            Self::Test(verb) => verb.run(output),
+            Self::Explain(verb) => verb.run(output),
+            Self::Diff(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }
