@@ -31,10 +31,15 @@ fn base() -> Value {
             {"name": "rest", "match": {"path": "/*"}}]})
 }
 
-/// Compares the base with what `edit` makes of it; each difference as `KIND PATH TEXT`.
+/// Compares the base with what `edit` makes of it.
 fn compared(edit: impl FnOnce(&mut Value)) -> Vec<String> {
-    let (old, mut new) = (base(), base());
+    let mut new = base();
     edit(&mut new);
+    between(&base(), &new)
+}
+
+/// Compares two policies; each difference as `KIND PATH TEXT`.
+fn between(old: &Value, new: &Value) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("old.json"), old.to_string()).unwrap();
     fs::write(folder.path().join("new.json"), new.to_string()).unwrap();
@@ -175,6 +180,7 @@ fn every_part_of_a_policy_is_compared() {
     for (pointer, value, expected) in [
         ("/policy", json!("q"), "changed $.policy"),
         ("/mode", json!("shadow"), "looser $.mode"),
+        ("/canary", json!({"percent": 5}), "looser $.canary"),
         (
             "/identity/tenant",
             json!([{"jwt": "tenant"}]),
@@ -402,6 +408,42 @@ fn every_part_of_a_policy_is_compared() {
             if several { 2 } else { 1 },
             "{pointer}: {found:#?}"
         );
+    }
+}
+
+#[test]
+fn the_share_of_a_canary() {
+    let five = json!({"percent": 5});
+    for (old, new, expected) in [
+        (
+            Some(five.clone()),
+            None,
+            "stricter $.canary every caller: enforced for 5 of a hundred callers -> for all",
+        ),
+        (
+            Some(five.clone()),
+            Some(json!({"percent": 25})),
+            "stricter $.canary every caller: enforced for 5 -> 25 of a hundred callers",
+        ),
+        (
+            Some(json!({"percent": 25})),
+            Some(five.clone()),
+            "looser $.canary every caller: enforced for 25 -> 5 of a hundred callers",
+        ),
+        (
+            Some(five),
+            Some(json!({"percent": 5, "by": ["tenant", "address"]})),
+            "changed $.canary every caller: the share is told apart by account -> tenant, address: others are in it",
+        ),
+    ] {
+        let with = |canary: &Option<Value>| {
+            let mut document = base();
+            if let Some(canary) = canary {
+                document["canary"] = canary.clone();
+            }
+            document
+        };
+        assert_eq!(between(&with(&old), &with(&new)), [expected]);
     }
 }
 

@@ -313,3 +313,19 @@ fn a_scope_that_leaves_out_a_dimension() {
         "{found:?}"
     );
 }
+
+#[test]
+fn a_canary_that_has_caches() {
+    let found = warnings(json!({
+        "canary": {"percent": 5},
+        "identity": {"account": [{"header": "x-account"}]},
+        "routes": [
+            {"name": "r", "match": {"path": "/r"}, "cache": {"scope": ["account"]}},
+            {"name": "s", "match": {"path": "/s"}}]}));
+    assert_eq!(
+        found,
+        [
+            "$.routes[0].cache a canary leaves caches alone, so this is not in effect; mount the canary before the policy in force, or leave out `canary`"
+        ]
+    );
+}

@@ -3,6 +3,7 @@
 //! Every part of a policy is taken apart by name, so that one that is added does not compile until it is compared.
 
 mod cache;
+mod canary;
 mod change;
 mod identity;
 mod limit;

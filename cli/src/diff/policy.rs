@@ -5,13 +5,14 @@ use tidegate_core::records::Room;
 
 use super::change::{Changes, Kind, Weight, at};
 use super::names::Names;
-use super::{identity, limit, routes, words};
+use super::{canary, identity, limit, routes, words};
 
 pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
     let Policy {
         name,
         version,
         mode,
+        canary: _,
         identity: old_identity,
         limits: _,
         always: _,
@@ -44,6 +45,7 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
         };
         changes.weigh(Weight::Everybody, kind, &at(&["mode"]), text);
     }
+    canary::compare(old, new, changes);
     identity::compare(old_identity, &new.identity, changes);
     limit::compare_all(old, new, changes);
     always(old, new, changes);

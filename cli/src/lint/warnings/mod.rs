@@ -1,5 +1,6 @@
 //! What a policy's author may not have meant, though Envoy would take it.
 
+mod canary;
 mod ceiling;
 mod order;
 mod scope;
@@ -17,6 +18,7 @@ pub(super) fn all(policy: &Policy) -> Vec<Mistake> {
         ceiling::warnings(policy),
         order::warnings(policy),
         scope::warnings(policy),
+        canary::warnings(policy),
     ]
     .concat()
 }
