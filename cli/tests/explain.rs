@@ -315,3 +315,25 @@ fn a_request_is_typed_or_given_as_a_case_has_it() {
     assert_eq!((ran.status, ran.out.as_str()), (1, ""));
     assert!(ran.err.contains("`plan` is never known"), "{}", ran.err);
 }
+
+#[test]
+fn a_canary_says_whether_the_caller_is_in_its_share() {
+    let policy = "filters/core/tests/table/canary";
+    for (account, inside, mode) in [("amy", true, "enforce"), ("ben", false, "shadow")] {
+        let header = format!("x-account: {account}");
+        let found = explain(&[policy, "-r", "GET /", "-H", &header]);
+        assert_eq!(
+            found["canary"],
+            json!({"percent": 30, "by": ["account"], "inside": inside})
+        );
+        assert_eq!(found["mode"], mode);
+        let ran = run(&["explain", policy, "-r", "GET /", "-H", &header]);
+        let place = if inside { "inside" } else { "outside" };
+        let told = format!("{place} the share");
+        assert!(ran.out.contains(&told), "{}", ran.out);
+    }
+    assert_eq!(
+        explain(&["policies/plans", "-r", "GET /"]).get("canary"),
+        None
+    );
+}

@@ -1,7 +1,7 @@
 //! An explanation as a person reads it.
 
 use tidegate_core::cases::explain::{
-    Answered, Copy, Cost, Explanation, KeyPart, Limit, Part, Record, Route, Said, Who, Why,
+    Answered, Copy, Cost, Explanation, KeyPart, Limit, Part, Record, Route, Said, Share, Who, Why,
 };
 
 use crate::output::{BAD, CAUTION, GOOD, QUIET, count};
@@ -19,6 +19,7 @@ pub(crate) fn words(explanation: &Explanation) -> Vec<String> {
         path,
         reserved,
         who,
+        canary,
         routes,
         route,
         cost,
@@ -47,6 +48,9 @@ pub(crate) fn words(explanation: &Explanation) -> Vec<String> {
         );
     }
     section("identity", identity(who));
+    if let Some(share) = canary {
+        section("canary", vec![self::share(share)]);
+    }
     section("route", self::routes(routes, route.as_deref()));
     section("cost", vec![self::cost(cost)]);
     section("limits", self::limits(limits));
@@ -58,6 +62,21 @@ pub(crate) fn words(explanation: &Explanation) -> Vec<String> {
     }
     section("answer", self::answer(answer));
     lines
+}
+
+fn share(share: &Share) -> String {
+    let Share {
+        percent,
+        by,
+        inside,
+    } = share;
+    let place = if *inside {
+        "inside the share, so the policy is enforced"
+    } else {
+        "outside the share, so the policy is in shadow"
+    };
+    let by = by.join(", ");
+    format!("{place} ({percent} of a hundred callers, told apart by {by})")
 }
 
 fn identity(who: &Who) -> Vec<String> {

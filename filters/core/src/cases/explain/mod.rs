@@ -53,6 +53,9 @@ pub struct Explanation {
     pub reserved: Option<String>,
     /// Who is calling.
     pub who: Who,
+    /// Whether the policy is enforced for this caller, where it is a canary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canary: Option<Share>,
     /// The routes in the order tried, up to the one that is taken.
     pub routes: Vec<Route>,
     /// The route that is taken.
@@ -69,6 +72,17 @@ pub struct Explanation {
     pub copy: Option<Copy>,
     /// What the caller gets.
     pub answer: Answered,
+}
+
+/// The share of callers for whom a canary is enforced.
+#[derive(Debug, Clone, Serialize)]
+pub struct Share {
+    /// How many callers of a hundred.
+    pub percent: u8,
+    /// What tells them apart.
+    pub by: Vec<String>,
+    /// This one is in it.
+    pub inside: bool,
 }
 
 /// Explains what `policy` says to a request at `at_ms`, when `after` others like it came at 0 and the origin answered
@@ -113,6 +127,11 @@ pub fn explain(
             path: parts::text(&route::canonical(asked.path_only())),
             reserved: reserved::find(asked),
             who: identity::who(policy, asked),
+            canary: policy.canary.as_ref().map(|canary| Share {
+                percent: canary.percent,
+                by: canary.by.iter().map(ToString::to_string).collect(),
+                inside: decision.canary,
+            }),
             routes: routes::tried(policy, asked),
             route: route.map(|route| route.name.clone()),
             cost: limits::cost(route, asked),

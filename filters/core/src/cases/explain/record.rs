@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::parts::text;
 use crate::cases::CaseRequest;
-use crate::denial::Denial;
 use crate::engine::Decision;
 use crate::idempotency::{Body, Turn, head, key, subject};
 use crate::identity::{Identity, Part};
@@ -66,8 +65,6 @@ pub(super) fn of(
 
 fn turn(decision: &Decision<'_>) -> &'static str {
     match (&decision.denial, &decision.turn) {
-        // In shadow an answer is not kept, and so is told of as a refusal.
-        (Some(Denial::ResponseNotStored), _) if decision.enforced_denial().is_none() => "replayed",
         (Some(_), _) => "refused",
         (None, Turn::Run(_) | Turn::Detach(_)) => "runs",
         (None, Turn::Replay(_)) => "replayed",
