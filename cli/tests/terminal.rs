@@ -1,5 +1,5 @@
 //! The tool on a terminal and in a pipe; what it says about itself.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
