@@ -1,6 +1,8 @@
 //! The verbs, a file each.
 
 mod completions;
+mod inspect;
+mod pack;
 mod schema;
 
 use anyhow::Result;
@@ -12,6 +14,10 @@ use crate::output::Output;
 /// What is to be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Pack a policy and the engine into one module
+    Pack(pack::Pack),
+    /// Say what a module is and what is in it
+    Inspect(inspect::Inspect),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -25,6 +31,8 @@ impl Verb {
     /// What kept it from being done, for [`Exit::Unable`].
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         match self {
+            Self::Pack(verb) => verb.run(output),
+            Self::Inspect(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }
