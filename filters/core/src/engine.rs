@@ -1,13 +1,13 @@
 //! The decision: policy + request + store + now -> [`Decision`].
 
 use crate::admission::{self, Admission, Claim, Said, Standing, Verdict};
-use crate::cache::Plan;
+use crate::cache::{self, Plan};
 use crate::denial::Denial;
 use crate::dimensions::Dimensions;
 use crate::idempotency::{self, Pending, Subject, Table, Turn};
 use crate::identity::Identity;
 use crate::key::{Key, Secret};
-use crate::policy::{Anonymous, Cost, Idempotency, LimitId, Mode, Policy, Route};
+use crate::policy::{Anonymous, Canary, Cost, Idempotency, LimitId, Mode, Policy, Route};
 use crate::quota::NANOS_PER_SEC;
 use crate::request::Request;
 use crate::reserved;
@@ -25,6 +25,8 @@ pub struct Decision<'p> {
     pub route: Option<&'p Route>,
     /// The mode that holds for it.
     pub mode: Mode,
+    /// The caller is in the share of a canary.
+    pub canary: bool,
     /// Why it is refused; `None`: it is allowed.
     pub denial: Option<Denial>,
     /// What each limit said, in the order asked; empty where no limit was asked.
@@ -38,6 +40,8 @@ pub struct Decision<'p> {
     pub cache: Option<Plan>,
     /// What is next for the request, if nothing refuses it.
     pub turn: Turn,
+    /// Who shares a cached copy of what the request is for, digested, if somebody compares that and it goes ahead.
+    pub sharers: Option<u64>,
 }
 
 /// What operators want to count about a decision.
@@ -65,22 +69,31 @@ impl<'p> Decision<'p> {
     }
 
     /// The decision about a request of this route that nothing refuses so far.
-    fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
-        // A policy in shadow has no route that is not.
-        let mode = match route.and_then(|route| route.mode) {
-            Some(mode) if policy.mode == Mode::Enforce => mode,
-            _ => policy.mode,
+    pub(crate) fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
+        // Who is in the share of a canary is known when the caller is.
+        let canary = policy.canary.as_ref().is_some_and(Canary::is_everybody);
+        let mode = match &policy.canary {
+            Some(_) if !canary => Mode::Shadow,
+            _ => enforced(policy, route),
         };
         Self {
             route,
             mode,
+            canary,
             denial: None,
             standings: Vec::new(),
             unkeyed: Vec::new(),
             counts: Counts::default(),
             cache: Plan::of(policy, mode),
             turn: Turn::Go,
+            sharers: None,
         }
+    }
+
+    /// The caller is in the share of a canary.
+    pub(crate) fn enrol(&mut self, policy: &Policy) {
+        self.canary = true;
+        self.mode = enforced(policy, self.route);
     }
 
     /// The first limit that refuses; `None` where something else does, or nothing.
@@ -98,6 +111,19 @@ impl<'p> Decision<'p> {
             Mode::Enforce => self.denial.as_ref(),
             Mode::Shadow => None,
         }
+    }
+
+    /// Whether the caller gets an earlier answer.
+    pub fn replays(&self) -> bool {
+        self.mode == Mode::Enforce && self.denial.is_none() && matches!(self.turn, Turn::Replay(_))
+    }
+}
+
+/// The mode of those for whom a policy is enforced. One in shadow has no route that is not.
+fn enforced(policy: &Policy, route: Option<&Route>) -> Mode {
+    match route.and_then(|route| route.mode) {
+        Some(mode) if policy.mode == Mode::Enforce => mode,
+        _ => policy.mode,
     }
 }
 
@@ -169,6 +195,11 @@ fn weigh<'p, S: Store, M: Memory>(
         return Err(Denial::ReservedName { name });
     }
     let identity = Identity::of(&policy.identity, request).map_err(Denial::IdentityAmbiguous)?;
+    if let Some(canary) = &policy.canary
+        && canary.takes(policy, &identity, request, decision.route)
+    {
+        decision.enrol(policy);
+    }
     let claims = claims(policy, request, &identity, store.secret(), decision)?;
     match recorded(policy, request, &identity, decision)? {
         Some((rule, route, subject)) => {
@@ -190,6 +221,10 @@ fn weigh<'p, S: Store, M: Memory>(
     if let Some(plan) = &mut decision.cache {
         plan.complete(policy, decision.route, &identity, request, store)?;
     }
+    // On a route that alone is in shadow nothing is said of copies.
+    if decision.mode == Mode::Enforce || !policy.tells_caches() {
+        decision.sharers = cache::sharers(policy, decision.route, &identity, request);
+    }
     Ok(())
 }
 
@@ -207,7 +242,7 @@ pub fn resume<'p, S: Store, M: Memory>(
     let Some(rule) = route.and_then(|route| route.idempotency.as_ref()) else {
         return decision;
     };
-    pending.say(&mut decision);
+    pending.say(policy, &mut decision);
     let mut table = Table {
         policy,
         store,

@@ -10,6 +10,7 @@
 pub mod admission;
 pub mod answer;
 pub mod cache;
+mod canary;
 #[cfg(feature = "cases")]
 pub mod cases;
 pub mod claims;
@@ -28,5 +29,6 @@ pub mod records;
 pub mod request;
 pub mod reserved;
 pub mod route;
+pub mod ruling;
 pub mod store;
 pub mod table;

@@ -50,6 +50,11 @@ pub trait Facts {
         false
     }
 
+    /// Whether a policy in shadow stands in front, and compares whose copies requests are for.
+    fn is_compared(&self) -> bool {
+        false
+    }
+
     /// Random bytes; `None` where the host has none.
     fn random(&self) -> Option<[u8; 32]>;
 }

@@ -193,6 +193,7 @@ fn what_is_left_out_has_its_default() {
             name: "p".to_owned(),
             version: "1".to_owned(),
             mode: Mode::Enforce,
+            canary: None,
             identity: IdentityRules {
                 tenant: Vec::new(),
                 account: Vec::new(),

@@ -105,12 +105,12 @@ impl Strayed {
     }
 }
 
-/// Removes the headers that are ours and did not come from us.
-pub(crate) fn remove_reserved(headers: &[Pair<'_>]) {
+/// Blanks the headers that are ours and did not come from us, in shadow too: nobody speaks in our name to what stands
+/// behind. They stay, so that a gate in force behind one in shadow refuses the request as it would have.
+pub(crate) fn blank_reserved(headers: &[Pair<'_>]) {
     for (name, _) in headers {
         if reserved::is_header(name) {
-            // A name that is there twice is gone by the second time.
-            let _ = host::remove_header(Map::Request, name);
+            let _ = host::set_header(Map::Request, name, b"");
         }
     }
 }

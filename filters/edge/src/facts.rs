@@ -9,6 +9,7 @@ use tidegate_core::quota::NANOS_PER_SEC;
 use tidegate_core::request::{Claim, Facts};
 
 use crate::host::{self, Clock, Level};
+use crate::shadow;
 
 /// The facts of the stream that the host is calling about.
 pub(crate) struct HostFacts<'a> {
@@ -58,7 +59,7 @@ const SCOPE_KEY: &str = "TIDEGATE_SCOPE_KEY";
 /// The key for cache scopes.
 fn scope_key(policy: &Policy) -> ScopeKey {
     let key = ScopeKey::new(std::env::var(SCOPE_KEY).unwrap_or_default().as_bytes());
-    if policy.caches() && !key.is_some() {
+    if policy.tells_caches() && !key.is_some() {
         let text = format!(
             "tidegate: the environment of the VM has no `{SCOPE_KEY}`, so cache scopes are digests that anybody could make; set it under `vm_config.environment_variables`"
         );
@@ -123,6 +124,10 @@ impl Facts for HostFacts<'_> {
 
     fn has_token(&self) -> bool {
         claims::any(self.metadata())
+    }
+
+    fn is_compared(&self) -> bool {
+        shadow::is_compared()
     }
 
     fn random(&self) -> Option<[u8; 32]> {

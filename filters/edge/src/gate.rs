@@ -14,6 +14,7 @@ use tidegate_core::engine::{self, Decision};
 use tidegate_core::idempotency::{Detached, Pending, Turn};
 use tidegate_core::policy::{Execution, Mode, Policy, RateLimitHeaders};
 use tidegate_core::request::Request;
+use tidegate_core::ruling::Ruling;
 
 use crate::copies::{self, Strayed, Told};
 use crate::detached::{Call, Calls, Sent};
@@ -25,7 +26,9 @@ use crate::once::Once;
 use crate::pairs::{self, Pair};
 use crate::response;
 use crate::send::{is_grpc, send, send_replay};
+use crate::shadow::{self, Would};
 use crate::store::SharedStore;
+use crate::workers::Worker;
 
 /// Where access logs find the decision: `%FILTER_STATE(wasm.tidegate.decision:PLAIN)%`.
 pub(crate) const DECISION: &[u8] = b"tidegate.decision";
@@ -43,6 +46,7 @@ pub(crate) struct Gate {
     pub(crate) shaped: Cell<bool>,
     /// Calls that outlive their clients.
     pub(crate) calls: RefCell<Calls>,
+    worker: RefCell<Worker>,
 }
 
 impl Gate {
@@ -60,6 +64,7 @@ impl Gate {
             held: Cell::new(0),
             shaped: Cell::new(false),
             calls: RefCell::new(Calls::default()),
+            worker: RefCell::new(Worker::new(&policy)),
             metrics: Metrics::new(&policy),
             policy,
             keys,
@@ -74,6 +79,15 @@ impl Gate {
             "policy `{}` version `{}`",
             self.policy.name, self.policy.version
         )
+    }
+
+    /// What is done once a second.
+    pub(crate) fn tick(&self) {
+        let Ok(now) = now() else { return };
+        self.worker.borrow_mut().note(&self.policy, now);
+        if self.policy.records() {
+            self.sweep(now);
+        }
     }
 
     fn decide(&self, headers: &[Pair<'_>], has_body: bool) -> Decision<'_> {
@@ -131,6 +145,8 @@ pub(crate) struct Stream {
     number: u32,
     /// The request, if it is to be made in its client's place.
     sent: Option<Sent>,
+    /// What a policy in shadow said of the request, to be compared with what became of it.
+    would: Option<Would>,
 }
 
 /// What the response to a request needs that went on.
@@ -156,6 +172,7 @@ impl Stream {
             holds: 0,
             number,
             sent: None,
+            would: None,
         }
     }
 
@@ -188,10 +205,9 @@ impl Stream {
             grpc: pairs::first(&headers, b"content-type").is_some_and(is_grpc),
             ..Passed::default()
         };
-        if decision.enforced_denial().is_none() && !matches!(decision.turn, Turn::Replay(_)) {
+        if decision.enforced_denial().is_none() && !decision.replays() {
             if matches!(decision.denial, Some(Denial::ReservedName { .. })) {
-                // In shadow too, nobody speaks in our name to what stands behind us.
-                copies::remove_reserved(&headers);
+                copies::blank_reserved(&headers);
             }
             if let Some(plan) = decision.cache.take() {
                 match copies::tell(plan, &headers, &mut gate.strayed.borrow_mut()) {
@@ -266,15 +282,13 @@ impl Stream {
             }
             turn => turn,
         };
-        let replayed = matches!(turn, Turn::Replay(_)) && decision.denial.is_none();
-        gate.metrics.count(&decision, replayed);
+        let ruling = Ruling::of(&gate.policy, &decision, &turn);
+        gate.metrics.count(&decision, ruling);
         // An access log without the decision is not worth a request.
-        let said = if replayed {
-            Cow::Borrowed("replayed")
-        } else {
-            told(&gate.policy, &decision)
-        };
+        let said = ruling.shown(decision.mode);
         let _ = host::set_property(DECISION, said.as_bytes());
+        shadow::tell(&gate.policy, &decision);
+        self.would = Would::of(&gate.policy, &decision, said);
 
         let grpc = self.passed.as_ref().is_some_and(|passed| passed.grpc);
         if let Some(denial) = decision.enforced_denial() {
@@ -441,6 +455,9 @@ impl HttpContext for Stream {
         self.once.end(&self.gate);
         self.hold();
         self.gate.forget(self.number);
+        if let Some(would) = self.would.take() {
+            self.gate.compare(&would);
+        }
     }
 }
 
@@ -462,21 +479,4 @@ fn remove_retries(headers: &[Pair<'_>]) {
             let _ = host::remove_header(Map::Request, name);
         }
     }
-}
-
-/// The decision as access logs show it.
-fn told(policy: &Policy, decision: &Decision<'_>) -> Cow<'static, str> {
-    let Some(denial) = &decision.denial else {
-        return Cow::Borrowed("allowed");
-    };
-    let how = if decision.enforced_denial().is_some() {
-        "refused"
-    } else {
-        "shadow-refused"
-    };
-    let limit = decision
-        .refusing_limit()
-        .and_then(|id| policy.limits.get(id.0));
-    let rule = limit.map_or(denial.rule(), |limit| &limit.name);
-    Cow::Owned(format!("{how}:{rule}"))
 }

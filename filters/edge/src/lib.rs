@@ -12,13 +12,16 @@ mod memory;
 mod metrics;
 mod once;
 mod origin;
+mod packed;
 mod pairs;
 mod response;
 mod root;
 mod send;
+mod shadow;
 mod store;
 #[cfg(feature = "test-switches")]
 mod switches;
+mod workers;
 
 #[allow(unsafe_code, reason = "the macro exports the module's entry point")]
 mod entry {

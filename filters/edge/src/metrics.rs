@@ -2,10 +2,14 @@
 //! `stats_tags` of the configurations in `envoy/` turn back into labels. All names come from the policy, so
 //! there are as many as it has rules, whatever callers send.
 
+use core::cell::RefCell;
+use std::collections::BTreeMap;
+
 use tidegate_core::admission::{Said, Standing};
 use tidegate_core::denial::{Denial, NO_RULE, RULES};
 use tidegate_core::engine::Decision;
-use tidegate_core::policy::Policy;
+use tidegate_core::policy::{Mode, Policy};
+use tidegate_core::ruling::{Direction, Ruling};
 
 use crate::host::{self, MetricKind};
 
@@ -20,16 +24,40 @@ pub(crate) struct Metrics {
     store_errors: Metric,
     contended: Metric,
     seal_mismatches: Metric,
-    replayed: Metric,
+    allowed_as_canary: Metric,
+    replayed: Replays,
     replays: Metric,
     store_full: Metric,
+    disagreements: Disagreements,
 }
+
+/// How often a policy in shadow disagreed, by rule and direction. The rules are those of two policies, so they are named
+/// when they are met.
+struct Disagreements {
+    /// What the names of the metrics begin with.
+    begin: String,
+    known: RefCell<BTreeMap<(String, Direction), Metric>>,
+}
+
+/// The most kinds of disagreement that are counted: more than two policies have rules.
+const MOST_DISAGREEMENTS: usize = 1024;
 
 /// How often a rule refused.
 struct Refusals {
     refused: Metric,
     /// It would have refused, had it not been in shadow.
     shadow: Metric,
+    /// It refused, for the share of a canary alone.
+    canary: Metric,
+}
+
+/// How often a stored answer was sent again.
+struct Replays {
+    replayed: Metric,
+    /// It would have been.
+    shadow: Metric,
+    /// It was, for the share of a canary alone.
+    canary: Metric,
 }
 
 /// A metric that the host may not have taken; counting is then left out.
@@ -58,9 +86,14 @@ impl Metrics {
             let name = format!("tidegate_decisions.policy.{name}.rule.{rule}.outcome.{outcome}");
             Metric::new(MetricKind::Counter, &name)
         };
+        let as_canary = |rule: &str, outcome: &str| match policy.canary {
+            Some(_) => decisions(rule, outcome),
+            None => Metric(None),
+        };
         let refusals = |rule: &str| Refusals {
             refused: decisions(rule, "refused"),
             shadow: decisions(rule, "shadow-refused"),
+            canary: as_canary(rule, "canary-refused"),
         };
         let counter =
             |metric: &str| Metric::new(MetricKind::Counter, &format!("{metric}.policy.{name}"));
@@ -83,10 +116,34 @@ impl Metrics {
             store_errors: counter("tidegate_store_errors"),
             contended: counter("tidegate_swaps_given_up"),
             seal_mismatches: counter("tidegate_seal_mismatches"),
-            replayed: decisions(NO_RULE, "replayed"),
+            allowed_as_canary: as_canary(NO_RULE, "canary-allowed"),
+            replayed: Replays {
+                replayed: decisions(NO_RULE, "replayed"),
+                shadow: decisions(NO_RULE, "shadow-replayed"),
+                canary: as_canary(NO_RULE, "canary-replayed"),
+            },
             replays: counter("tidegate_replays"),
             store_full: counter("tidegate_store_full"),
+            disagreements: Disagreements {
+                begin: format!("tidegate_shadow_disagreements.policy.{name}"),
+                known: RefCell::default(),
+            },
         }
+    }
+
+    /// Counts a request of which a policy in shadow would have made something else.
+    pub(crate) fn count_disagreement(&self, rule: &str, direction: Direction) {
+        let Disagreements { begin, known } = &self.disagreements;
+        let known = &mut *known.borrow_mut();
+        let kind = (rule.to_owned(), direction);
+        if !known.contains_key(&kind) && known.len() >= MOST_DISAGREEMENTS {
+            return;
+        }
+        let metric = known.entry(kind).or_insert_with(|| {
+            let name = format!("{begin}.rule.{rule}.direction.{}", direction.word());
+            Metric::new(MetricKind::Counter, &name)
+        });
+        metric.add(1);
     }
 
     /// Counts a response that was not its caller's.
@@ -99,25 +156,44 @@ impl Metrics {
         self.store_errors.add(1);
     }
 
-    /// Counts a decision: as allowed or refused by what happened to the request, and as `shadow-refused` for
-    /// the rule that would have refused it, and for each limit in shadow that would have.
-    pub(crate) fn count(&self, decision: &Decision<'_>, replayed: bool) {
-        let enforced = decision.enforced_denial().is_some();
-        if replayed {
-            self.replayed.add(1);
-            self.replays.add(1);
-        } else if !enforced {
-            self.allowed.add(1);
-        }
-        if let Some(denial) = &decision.denial
-            && let Some(refusals) = self.refusals(decision, denial)
-        {
-            let metric = if enforced {
-                refusals.refused
-            } else {
-                refusals.shadow
-            };
-            metric.add(1);
+    /// Counts a decision: as allowed, replayed or refused by what happened to the request, apart for the share of a canary;
+    /// and as `shadow-refused` for the rule that would have refused it, and for each limit in shadow that would have.
+    pub(crate) fn count(&self, decision: &Decision<'_>, ruling: Ruling<'_>) {
+        let went_on = if decision.canary {
+            self.allowed_as_canary
+        } else {
+            self.allowed
+        };
+        match (ruling, decision.mode) {
+            (Ruling::Allowed, _) => went_on.add(1),
+            (Ruling::Replayed, Mode::Enforce) => {
+                let replayed = if decision.canary {
+                    self.replayed.canary
+                } else {
+                    self.replayed.replayed
+                };
+                replayed.add(1);
+                self.replays.add(1);
+            }
+            (Ruling::Replayed, Mode::Shadow) => {
+                went_on.add(1);
+                self.replayed.shadow.add(1);
+            }
+            (Ruling::Refused(_), mode) => {
+                let refusals = decision
+                    .denial
+                    .as_ref()
+                    .and_then(|denial| self.refusals(decision, denial));
+                let metric = |of: fn(&Refusals) -> Metric| refusals.map_or(Metric(None), of);
+                match mode {
+                    Mode::Enforce if decision.canary => metric(|r| r.canary).add(1),
+                    Mode::Enforce => metric(|r| r.refused).add(1),
+                    Mode::Shadow => {
+                        went_on.add(1);
+                        metric(|r| r.shadow).add(1);
+                    }
+                }
+            }
         }
         let refusing = decision.standings.iter().filter(|s| s.shadow && refuses(s));
         let in_shadow = refusing

@@ -46,11 +46,14 @@ impl Once {
         let Some(rule) = gate.rule(&running) else {
             return;
         };
-        if pairs::first(headers, REPLAYED.as_bytes()).is_some() {
-            let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());
-        }
         let status = pairs::status(headers);
         let outcome = outcome(status);
+        // Another gate behind this one may have sent an answer again, and says so rightly.
+        if matches!(outcome, Outcome::Answered(_))
+            && pairs::first(headers, REPLAYED.as_bytes()).is_some()
+        {
+            let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());
+        }
         if !matches!(outcome, Outcome::Answered(_))
             && let Some(settled) = outcome.settled(rule)
         {
@@ -194,8 +197,7 @@ impl Gate {
     }
 
     /// Takes the next records out that are over. All workers together look at each set once a minute.
-    pub(crate) fn sweep(&self) {
-        let Ok(now) = now() else { return };
+    pub(crate) fn sweep(&self, now: u64) {
         let (store, _) = &mut *self.state.borrow_mut();
         if !self.shaped.replace(true) && !store.note_shape() {
             let text = "tidegate: `$.capacity.records` is another number than before: records start anew, and requests that were made once may be made again";

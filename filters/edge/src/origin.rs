@@ -4,7 +4,7 @@
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 use tidegate_core::cache::origin::{self, Told};
-use tidegate_core::policy::{Mode, Policy};
+use tidegate_core::policy::Policy;
 
 use crate::copies::apply;
 use crate::host::{self, Map};
@@ -23,7 +23,7 @@ pub(crate) struct Origin {
 impl Origin {
     pub(crate) fn new(policy: &Policy) -> Self {
         Self {
-            scopes: policy.caches() && policy.mode == Mode::Enforce,
+            scopes: policy.tells_caches(),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Gate {
     fn report(&self, mismatch: Mismatch) {
         self.metrics.count_mismatch();
         let now = now().unwrap_or(0);
-        if let Some(count) = store::told(&self.policy, now) {
+        if let Some(count) = store::told(&self.policy, "mismatch", now) {
             let text = format!(
                 "tidegate: policy `{}`: {count} responses of scoped routes were withheld since this was said last; the last one {}",
                 self.policy.name,

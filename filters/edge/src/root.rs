@@ -9,10 +9,11 @@ use tidegate_core::policy::{Policy, json_of_struct};
 use crate::gate::{self, Gate};
 use crate::host::{self, Level};
 use crate::origin::{self, Origin};
+use crate::packed;
 use crate::pairs;
 
-/// How often records are looked through that may be over, in milliseconds.
-const SWEEP_MILLIS: u32 = 1000;
+/// How often a gate is called without a request, in milliseconds.
+const TICK_MILLIS: u32 = 1000;
 
 /// A mount of the module.
 pub(crate) struct Root {
@@ -55,7 +56,11 @@ impl Root {
             .map_err(|_| vec!["the configuration of the plugin cannot be read".to_owned()])?;
         // Envoy hands over a `StringValue` as its text, and a `Struct` as the bytes of the message.
         let document = json_of_struct(&document).unwrap_or(document);
-        let policy = Policy::parse(&document)
+        let policy = match packed::packed() {
+            Some(packed) => packed.policy(&document),
+            None => Policy::parse(&document),
+        };
+        let policy = policy
             .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         if role == b"origin" {
             return Ok(Role::Origin(Origin::new(&policy)));
@@ -65,7 +70,7 @@ impl Root {
             Level::Info,
             &format!("tidegate: {} is in force", gate.shown()),
         );
-        if gate.policy.records() && host::set_tick(SWEEP_MILLIS).is_err() {
+        if host::set_tick(TICK_MILLIS).is_err() && gate.policy.records() {
             return Err(vec![
                 "the host keeps no time for this mount, so records would never end".to_owned(),
             ]);
@@ -106,7 +111,7 @@ impl RootContext for Root {
 
     fn on_tick(&mut self) {
         if let Some(Role::Gate(gate)) = &self.role {
-            gate.sweep();
+            gate.tick();
         }
     }
 

@@ -174,20 +174,41 @@ fn secret() -> Result<Secret, StoreError> {
     Ok(Secret::new(bytes))
 }
 
-/// Notes an event of which operators are told once per interval; `Some` if they are to be told now: how many there were
-/// since they were told last, this one included. Counted over all workers; `now` is the store's.
-pub(crate) fn told(policy: &Policy, now: u64) -> Option<u64> {
-    let name = format!("tidegate/1/{}//told", policy.name).into_bytes();
+/// The name of a value that is no part of a table, nor of the records: what operators are told.
+pub(crate) fn name(policy: &Policy, what: &str) -> Vec<u8> {
+    format!("tidegate/1/{}//{what}", policy.name).into_bytes()
+}
+
+/// Puts what `make` makes of a value in its place; it is called again as often as others were faster.
+///
+/// # Errors
+/// The store's: nothing was written.
+pub(crate) fn change(
+    name: &[u8],
+    mut make: impl FnMut(&[u8]) -> Vec<u8>,
+) -> Result<(), StoreError> {
     for _ in 0..MAX_SWAPS {
-        let (bytes, cas) = read_or_put(&name, &[]).ok()?;
+        let (bytes, cas) = read_or_put(name, &[])?;
+        match host::swap_shared(name, &make(&bytes), cas) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(host::Failed) => return Err(StoreError::Unavailable),
+        }
+    }
+    Err(StoreError::Contended)
+}
+
+/// Notes an event of which operators are told once per interval and kind; `Some` if they are to be told now: how many there
+/// were since they were told last, this one included. Counted over all workers; `now` is the store's.
+pub(crate) fn told(policy: &Policy, kind: &str, now: u64) -> Option<u64> {
+    let mut tell = None;
+    let noted = change(&name(policy, &format!("told/{kind}")), |bytes| {
         let (last, count) = bytes.split_at_checked(8).unwrap_or_default();
         let (last, count) = (number(last), number(count).saturating_add(1));
         let due = bytes.is_empty() || now.saturating_sub(last) >= TOLD_EVERY;
+        tell = due.then_some(count);
         let (last, left) = if due { (now, 0) } else { (last, count) };
-        let new = [last.to_le_bytes(), left.to_le_bytes()].concat();
-        if host::swap_shared(&name, &new, cas).ok()? {
-            return due.then_some(count);
-        }
-    }
-    None
+        [last.to_le_bytes(), left.to_le_bytes()].concat()
+    });
+    noted.ok().and(tell)
 }

@@ -2,11 +2,13 @@
 //!
 //! The SDK exports every callback of proxy-wasm, and Envoy calls each one that it finds, once or more for each
 //! request: about a microsecond for nothing. A callback that a role comes to use belongs in [`CALLBACKS`].
+//!
+//! And it puts in what the module asks for a policy that was packed into it: that there is none.
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use walrus::{Module, ModuleConfig, RawCustomSection};
+use walrus::{Module, ModuleConfig, RawCustomSection, ValType};
 
 /// The custom section by which tools know the engine's version.
 const VERSION: &str = "tidegate-engine";
@@ -51,6 +53,7 @@ fn main() -> Result<()> {
     let mut module = config
         .parse_file(&from)
         .with_context(|| from.display().to_string())?;
+    unpacked(&mut module)?;
     trim(&mut module)?;
     // The version of the workspace is one: this tool's is the engine's.
     module.customs.add(RawCustomSection {
@@ -63,8 +66,41 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// What the module asks of whoever packs a policy into it, by the names under which it is exported for that.
+const PACKED: [(&str, &str); 4] = [
+    ("policy_size", "tidegate_policy_size"),
+    ("policy_read", "tidegate_policy_read"),
+    ("policy_mode", "tidegate_policy_mode"),
+    ("module_id", "tidegate_module_id"),
+];
+
+/// Answers what the module asks for the policy in it: there is none. `tidegate pack` gives these functions other bodies.
+fn unpacked(module: &mut Module) -> Result<()> {
+    for (import, export) in PACKED {
+        let function = module
+            .imports
+            .get_func("tidegate", import)
+            .with_context(|| format!("the module does not import `tidegate.{import}`"))?;
+        let results = module
+            .types
+            .results(module.funcs.get(function).ty())
+            .to_vec();
+        module.replace_imported_func(function, |(body, _)| {
+            for result in results {
+                match result {
+                    ValType::I64 => body.i64_const(0),
+                    _ => body.i32_const(0),
+                };
+            }
+        })?;
+        module.exports.add(export, function);
+    }
+    Ok(())
+}
+
 fn trim(module: &mut Module) -> Result<()> {
-    let wanted = || ABI.into_iter().chain(CALLBACKS);
+    let kept = PACKED.map(|(_, export)| export);
+    let wanted = || ABI.into_iter().chain(CALLBACKS).chain(kept);
     for name in wanted() {
         let there = module.exports.iter().any(|export| export.name == name);
         ensure!(there, "the module has no export `{name}`");

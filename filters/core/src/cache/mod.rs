@@ -28,6 +28,7 @@ pub use instruction::{Instruction, Use};
 pub use judge::{Verdict, Veto, judge};
 pub use marker::{Marker, ScopeKey};
 pub use outgoing::{Mismatch, Sender, outgoing, scrub};
+pub(crate) use plan::sharers;
 pub use plan::{Expected, Plan, renew};
 
 /// The request header that holds the marker: whose copy the request is for.

@@ -80,9 +80,9 @@ const OVERRIDES: [&str; 3] = [
 
 impl Plan {
     /// The plan for a request of which nothing is known yet but the mode that holds for it: it is left alone in shadow, and
-    /// is for no copy otherwise. `None` where the policy does not speak of caches, or is in shadow as a whole.
+    /// is for no copy otherwise. `None` where the policy tells caches nothing.
     pub(crate) fn of(policy: &Policy, mode: Mode) -> Option<Self> {
-        if policy.mode == Mode::Shadow || !policy.caches() {
+        if !policy.tells_caches() {
             return None;
         }
         let usage = match mode {
@@ -234,11 +234,7 @@ fn copy<S: Store>(
     store: &mut S,
 ) -> Option<Parts> {
     let secret = store.secret();
-    let mut dimensions = Dimensions::new(secret, identity, request, route);
-    let mut parts = Parts::new();
-    if !dimensions.write_all(cache.dimensions(), &mut parts) {
-        return None;
-    }
+    let mut parts = scope(cache, route, identity, request, secret)?;
     // Envoy's own caches forget nothing on demand, so after a change the copies get another name.
     if cache.by == CacheBy::Path {
         let place = place(parts.clone(), request, secret);
@@ -247,13 +243,63 @@ fn copy<S: Store>(
             parts.push(GENERATION, &generation);
         }
     }
+    push_unkeyed(&mut parts, request, overrides);
+    Some(parts)
+}
+
+/// The dimensions of a scope; `None` where one of them is absent.
+fn scope(
+    cache: &Cache,
+    route: Option<&Route>,
+    identity: &Identity<'_>,
+    request: &Request<'_>,
+    secret: Secret,
+) -> Option<Parts> {
+    let mut dimensions = Dimensions::new(secret, identity, request, route);
+    let mut parts = Parts::new();
+    dimensions
+        .write_all(cache.dimensions(), &mut parts)
+        .then_some(parts)
+}
+
+fn push_unkeyed(parts: &mut Parts, request: &Request<'_>, overrides: &[&str]) {
     for name in UNKEYED_HEADERS.iter().chain(overrides) {
         for line in request.lines(name) {
             parts.push(UNKEYED, name.as_bytes());
             parts.push(UNKEYED, line);
         }
     }
-    Some(parts)
+}
+
+/// No secret: two mounts with stores of their own have to come to the same digest.
+const COMPARED: Secret = Secret::new(*b"tidegate compare");
+
+/// Who shares the cached copy that a request would be for, as a digest that two policies have in common where they agree; 0:
+/// there is no copy. `None` where nobody compares, or the request is none that caches keep an answer to.
+pub(crate) fn sharers(
+    policy: &Policy,
+    route: Option<&Route>,
+    identity: &Identity<'_>,
+    request: &Request<'_>,
+) -> Option<u64> {
+    let keeps = kept(request.method) && !request.facts.has_body();
+    if !keeps || !policy.caches() || (policy.tells_caches() && !request.facts.is_compared()) {
+        return None;
+    }
+    let parts = route.and_then(|route| {
+        let mut parts = scope(
+            route.cache.as_ref()?,
+            Some(route),
+            identity,
+            request,
+            COMPARED,
+        )?;
+        push_unkeyed(&mut parts, request, &OVERRIDES);
+        Some(parts)
+    });
+    let digest = parts.map(|parts| COMPARED.key(&parts).to_bytes());
+    let half = digest.and_then(|digest| digest.first_chunk().copied());
+    Some(half.map_or(0, u64::from_le_bytes))
 }
 
 /// Where the generation of the copies is kept that callers of one scope have of one path, whatever its query.

@@ -52,6 +52,7 @@ const UNLIKE: [(&str, &str); 5] = [
 pub fn pairs(policy: &Policy) -> Vec<Pair> {
     let policy = Policy {
         mode: Mode::Enforce,
+        canary: None,
         ..policy.clone()
     };
     let mut pairs = Vec::new();

@@ -9,7 +9,7 @@ use crate::cache;
 use crate::denial::Denial;
 use crate::engine::{self, Decision};
 use crate::idempotency::Turn;
-use crate::policy::Policy;
+use crate::policy::{Mode, Policy};
 use crate::quota::NANOS_PER_MILLI;
 use crate::request::Request;
 use crate::store::{MemoryStore, StoreError};
@@ -136,10 +136,11 @@ fn observed(
     if let Some(denial) = decision.enforced_denial() {
         return refused(policy, &decision, denial, remaining);
     }
-    let status = match &turn {
-        Turn::Replay(replay) => replay.status,
-        _ => step.answer.status,
+    let replay = match &turn {
+        Turn::Replay(replay) if decision.mode == Mode::Enforce => Some(replay),
+        _ => None,
     };
+    let status = replay.map_or(step.answer.status, |replay| replay.status);
     let mut found = Expect {
         status,
         kind: None,
@@ -148,7 +149,7 @@ fn observed(
         remaining,
         cache: None,
         copy: None,
-        replayed: Some(matches!(turn, Turn::Replay(_))),
+        replayed: Some(replay.is_some()),
     };
     if found.replayed == Some(true) {
         return found;

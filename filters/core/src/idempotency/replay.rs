@@ -17,27 +17,29 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The replay of a stored answer, or of no more than a status.
-    pub(super) fn new(stored: &Stored<'_>, only: Option<u16>) -> Self {
-        let mark = (REPLAYED.as_bytes().to_vec(), b"true".to_vec());
-        if let Some(status) = only {
-            return Self {
-                status,
-                headers: vec![mark],
-                body: Vec::new(),
-            };
-        }
+    /// The replay of a stored answer.
+    pub(super) fn new(stored: &Stored<'_>) -> Self {
         let lines = stored.headers.iter();
-        let mut headers: Vec<_> = lines
-            .map(|(name, value)| (name.to_vec(), value.to_vec()))
-            .collect();
-        headers.push(mark);
+        let lines = lines.map(|(name, value)| (name.to_vec(), value.to_vec()));
         Self {
             status: stored.status,
-            headers,
+            headers: lines.chain([mark()]).collect(),
             body: stored.body.to_vec(),
         }
     }
+
+    /// The replay of an answer of which no more than a status is told.
+    pub(super) fn of_status(status: u16) -> Self {
+        Self {
+            status,
+            headers: vec![mark()],
+            body: Vec::new(),
+        }
+    }
+}
+
+fn mark() -> (Vec<u8>, Vec<u8>) {
+    (REPLAYED.as_bytes().to_vec(), b"true".to_vec())
 }
 
 /// Whether a caller who sends these lines of `Accept-Encoding` takes an answer in this coding (RFC 9110, section 12.5.3).

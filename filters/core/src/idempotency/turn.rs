@@ -31,6 +31,13 @@ pub enum Turn {
     Replay(Replay),
 }
 
+impl Turn {
+    /// An earlier answer of which no more than a status is told.
+    fn of_status(status: u16) -> Self {
+        Self::Replay(Replay::of_status(status))
+    }
+}
+
 /// A request whose body has to be read.
 #[derive(Debug, Clone)]
 pub struct Pending {
@@ -60,6 +67,7 @@ struct Said {
     standings: Vec<Standing>,
     unkeyed: Vec<LimitId>,
     counts: Counts,
+    canary: bool,
 }
 
 impl Pending {
@@ -69,16 +77,21 @@ impl Pending {
             standings: core::mem::take(&mut decision.standings),
             unkeyed: core::mem::take(&mut decision.unkeyed),
             counts: core::mem::take(&mut decision.counts),
+            canary: decision.canary,
         };
     }
 
     /// Says it in the decision that is told.
-    pub(crate) fn say(&mut self, decision: &mut Decision<'_>) {
+    pub(crate) fn say(&mut self, policy: &Policy, decision: &mut Decision<'_>) {
         let Said {
             standings,
             unkeyed,
             counts,
+            canary,
         } = core::mem::take(&mut self.said);
+        if canary {
+            decision.enrol(policy);
+        }
         decision.standings = standings;
         decision.unkeyed = unkeyed;
         decision.counts = counts;
@@ -229,7 +242,8 @@ fn in_shadow<S: Store, M: Memory>(
             State::Running => return Err(Denial::RequestInProgress),
             State::Unknown if rule.unknown == UnknownRule::Retry => {}
             State::Unknown => return Err(Denial::OutcomeUnknown),
-            State::Done(_) | State::TooLarge => return Err(Denial::ResponseNotStored),
+            // What it answered was not kept.
+            State::Done(_) | State::TooLarge => return Ok(Turn::of_status(200)),
         }
     }
     let owner = owner(request)?;
@@ -500,20 +514,10 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             (State::Unknown, _) => Err(Denial::OutcomeUnknown),
             (State::TooLarge, None) => Err(Denial::ResponseNotStored),
             // A sender wants to know that it arrived, and no more.
-            (State::TooLarge, Some(status)) => Ok(Some(Self::status(status.unwrap_or(200)))),
-            (State::Done(_), Some(Some(status))) => Ok(Some(Self::status(status))),
+            (State::TooLarge, Some(status)) => Ok(Some(Turn::of_status(status.unwrap_or(200)))),
+            (State::Done(_), Some(Some(status))) => Ok(Some(Turn::of_status(status))),
             (State::Done(_), _) => self.replay(rule, pending, record).map(Some),
         }
-    }
-
-    fn status(status: u16) -> Turn {
-        let nothing = Stored {
-            owner: Owner([0; Owner::LEN]),
-            status,
-            headers: Vec::new(),
-            body: &[],
-        };
-        Turn::Replay(Replay::new(&nothing, Some(status)))
     }
 
     fn replay(
@@ -542,11 +546,11 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
                 return match rule.by {
                     By::Key { .. } => Err(Denial::ResponseNotStored),
                     // A sender wants to know that it arrived, and no more.
-                    By::Event { .. } => Ok(Self::status(stored.status)),
+                    By::Event { .. } => Ok(Turn::of_status(stored.status)),
                 };
             }
         }
-        Ok(Turn::Replay(Replay::new(&stored, None)))
+        Ok(Turn::Replay(Replay::new(&stored)))
     }
 
     fn count(&mut self, error: StoreError) {

@@ -10,6 +10,7 @@ mod json;
 mod mistake;
 mod nearest;
 mod not_enforced;
+mod packed;
 mod parse;
 mod pointer;
 mod read;
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 pub use self::cache::{Cache, CacheBy, OwnerRule, Scope};
 pub use self::idempotency::{By, EventSource, Execution, Fingerprint, Idempotency, UnknownRule};
 pub use self::mistake::Mistake;
+pub use self::packed::Packed;
 pub use self::parse::Checked;
 #[cfg(feature = "cases")]
 pub(crate) use self::pointer::{Pointer, Step};
@@ -41,6 +43,8 @@ pub struct Policy {
     pub version: String,
     /// Whether decisions change anything for the caller.
     pub mode: Mode,
+    /// For which share of callers it is enforced; none: for all. Not in a policy in shadow.
+    pub canary: Option<Canary>,
     /// How callers are told apart.
     pub identity: IdentityRules,
     /// Every limit, in the order of their names; a [`LimitId`] is an index into this list.
@@ -71,6 +75,15 @@ pub enum Mode {
     Enforce,
     /// Everything is decided, counted and logged; nothing changes for the caller.
     Shadow,
+}
+
+/// The share of callers for whom a policy is enforced; for all others it is in shadow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Canary {
+    /// How many callers of a hundred: 0 to 100.
+    pub percent: u8,
+    /// What tells callers apart: at least one dimension. The address stands in for one that is absent.
+    pub by: Vec<Dimension>,
 }
 
 /// When `RateLimit` and `RateLimit-Policy` are sent.
@@ -255,6 +268,27 @@ impl Policy {
     /// Whether the policy speaks of cached copies. Where it does, routes that it says nothing about are not stored.
     pub fn caches(&self) -> bool {
         self.routes.iter().any(|route| route.cache.is_some())
+    }
+
+    /// Has it change nothing for anybody.
+    pub fn put_in_shadow(&mut self) {
+        self.mode = Mode::Shadow;
+        self.canary = None;
+    }
+
+    /// For how many callers of a hundred it is enforced.
+    pub fn enforced_percent(&self) -> u8 {
+        match (&self.canary, self.mode) {
+            (Some(canary), _) => canary.percent,
+            (None, Mode::Enforce) => 100,
+            (None, Mode::Shadow) => 0,
+        }
+    }
+
+    /// Whether caches are told whose copies they keep. Not in shadow, nor by a canary: callers in its share and those
+    /// outside have one cache, and a copy of the ones would be a copy of the others.
+    pub fn tells_caches(&self) -> bool {
+        self.mode == Mode::Enforce && self.canary.is_none() && self.caches()
     }
 }
 

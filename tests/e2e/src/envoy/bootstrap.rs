@@ -32,18 +32,26 @@ pub(super) fn bootstrap(listeners: &[Value], lds: Option<&Path>, origin: Option<
     bootstrap
 }
 
-/// Turns names into labels: `wasmcustom.tidegate_NAME.policy.X.rule.Y.outcome.Z` and `…policy.X.version.V` become
-/// `tidegate_NAME{policy,rule,outcome,version}`. The same rules stand in the configurations under envoy/.
+/// Turns names into labels: `wasmcustom.tidegate_NAME.policy.X.rule.Y.outcome.Z` becomes
+/// `tidegate_NAME{policy,rule,outcome}`, and so on. The same rules stand in the configurations under envoy/.
 pub(super) fn stats_tags() -> Value {
+    let names = [
+        "policy",
+        "rule",
+        "outcome",
+        "version",
+        "direction",
+        "digest",
+        "enforced",
+    ];
+    let any = names.join("|");
     let tag = |name: &str| {
         json!({
             "tag_name": name,
-            "regex": format!(
-                r"^wasmcustom\.tidegate_.*?(\.{name}\.(.+?))(?:\.(?:policy|rule|outcome|version)\.|$)"
-            ),
+            "regex": format!(r"^wasmcustom\.tidegate_.*?(\.{name}\.(.+?))(?:\.(?:{any})\.|$)"),
         })
     };
-    json!(["policy", "rule", "outcome", "version"].map(tag))
+    json!(names.map(tag))
 }
 
 /// What the file `lds` holds.

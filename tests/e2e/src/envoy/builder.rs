@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::cache::Cache;
-use super::mount::{self, Policy};
+use super::mount::{self, Mount, Policy};
 use crate::Origin;
 use crate::jwt::Issuer;
 use crate::tls::{Authority, Identity};
@@ -249,6 +249,19 @@ impl Builder {
     pub const fn h1_to_origin(mut self) -> Self {
         self.h1_to_origin = true;
         self
+    }
+
+    /// Mounts a gate with this policy before the one under test, in VMs of its own: the slot of a candidate.
+    #[must_use]
+    pub fn candidate(self, policy: &Value) -> Self {
+        let mount = Mount {
+            module: self.module.clone(),
+            policy: Policy::Text(policy.to_string()),
+            root_id: "gate".into(),
+            vm_id: format!("{}-candidate", self.vm_id),
+            environment: self.environment.clone(),
+        };
+        self.filter_before(mount.fixed())
     }
 
     /// Adds an HTTP filter before the gate.

@@ -3,23 +3,32 @@
 use deserr::ValuePointerRef;
 
 use super::header;
-use crate::policy::Dimension;
 use crate::policy::document::{Identity, List};
 use crate::policy::faults::Faults;
 use crate::policy::mistake::shown;
+use crate::policy::{Dimension, IdentityRules};
 
 /// The most dimensions in one place.
 pub(super) const MOST_DIMENSIONS: usize = 8;
 
 /// Which parts of the identity have a source.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sources {
+pub(in crate::policy) struct Sources {
     pub(super) tenant: bool,
     pub(super) account: bool,
     pub(super) plan: bool,
 }
 
 impl Sources {
+    /// Those of a policy that has been compiled.
+    pub(in crate::policy) fn of_rules(rules: &IdentityRules) -> Self {
+        Self {
+            tenant: !rules.tenant.is_empty(),
+            account: !rules.account.is_empty(),
+            plan: !rules.plan.is_empty(),
+        }
+    }
+
     /// A part that has a fault counts as told: what follows from it is no news.
     pub(super) fn of(identity: Option<&Identity>, faults: &Faults) -> Self {
         let root = ValuePointerRef::Origin;

@@ -2,6 +2,7 @@
 
 mod address;
 mod cache;
+mod canary;
 mod cost;
 mod dedupe;
 mod dimension;
@@ -24,13 +25,15 @@ mod store;
 
 use deserr::ValuePointerRef;
 
-use self::dimension::Sources;
+pub(super) use self::canary::canary;
+pub(super) use self::dimension::Sources;
 use self::references::Limits;
 use self::route::Around;
 use super::document::{self, Document, Entries, List};
 use super::faults::Faults;
 use super::{Mode, Policy, RateLimitHeaders, Route, StoreErrorRule};
 use crate::denial::{NO_RULE, RESPONSE_RULES, RULES};
+use crate::ruling::{CACHE_KEY, REPLAY};
 
 /// The most limits of a policy: each has a table.
 const MOST_LIMITS: usize = 64;
@@ -45,6 +48,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         policy,
         version,
         mode,
+        canary,
         identity,
         limits,
         always,
@@ -72,6 +76,16 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
     let identity = identity
         .map(|identity| identity::identity(identity, root.push_key("identity"), faults))
         .unwrap_or_default();
+    let canary = canary.and_then(|canary| {
+        let at = root.push_key("canary");
+        if mode == Some(document::Mode::Shadow) {
+            faults.add(
+                at,
+                "a policy in shadow is enforced for nobody; leave out `mode` or this",
+            );
+        }
+        self::canary(canary, sources, at, faults)
+    });
     let limits = self::limits(limits, sources, root.push_key("limits"), faults);
     let always = route::always(always, &limits, root.push_key("always"), faults);
     let around = Around {
@@ -95,6 +109,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         name: policy?,
         version: version?,
         mode: mode.map(Mode::from).unwrap_or_default(),
+        canary,
         identity,
         limits: limits
             .by_name
@@ -126,7 +141,10 @@ fn limits(
     for (name, limit) in entries {
         let at = at.push_key(&name);
         names::name(&name, at, faults);
-        let mut taken = RULES.iter().chain(&RESPONSE_RULES).chain([&NO_RULE]);
+        let mut taken = RULES
+            .iter()
+            .chain(&RESPONSE_RULES)
+            .chain([&NO_RULE, &CACHE_KEY, &REPLAY]);
         if taken.any(|taken| *taken == name) {
             faults.add(
                 at,

@@ -3,6 +3,7 @@
 
 mod address;
 mod cache;
+mod canary;
 mod dedupe;
 mod entries;
 mod idempotency;
@@ -18,6 +19,7 @@ use deserr::{
 
 pub(crate) use address::{Address, Signed};
 pub(crate) use cache::{Cache, CacheBy, Scope, ScopeWord, Seal};
+pub(crate) use canary::Canary;
 pub(crate) use dedupe::{BodyEvent, Dedupe, EventSource};
 pub(crate) use entries::{Entries, List};
 pub(crate) use idempotency::{
@@ -56,6 +58,9 @@ pub(crate) struct Document {
     /// Whether decisions change anything for callers (default `enforce`).
     #[deserr(default)]
     pub(crate) mode: Option<Mode>,
+    /// For which share of callers the policy is enforced (default: for all).
+    #[deserr(default)]
+    pub(crate) canary: Option<Canary>,
     /// How callers are told apart.
     #[deserr(default)]
     pub(crate) identity: Option<Identity>,

@@ -1,0 +1,100 @@
+//! A policy that is part of the module, and what the configuration of a mount may say beside it.
+
+use deserr::{Deserr, ValuePointerRef};
+
+use super::compile::{self, Sources};
+use super::document::{Canary as WireCanary, Mode};
+use super::faults::Faults;
+use super::mistake::Mistake;
+use super::read::read;
+use super::{Canary, Policy, json};
+use crate::policy;
+
+/// A policy as it was packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packed {
+    /// The document.
+    pub document: Vec<u8>,
+    /// It was packed to be in shadow, whatever the document says.
+    pub shadow: bool,
+}
+
+/// What a configuration may say beside a policy that is packed.
+#[derive(Debug, Default, Deserr)]
+#[deserr(deny_unknown_fields)]
+struct Beside {
+    #[deserr(default)]
+    mode: Option<Mode>,
+    #[deserr(default)]
+    canary: Option<WireCanary>,
+}
+
+impl Packed {
+    /// The policy of a mount with this configuration: an empty one, or `{"mode": "shadow"}`, or `{"canary": {"percent": N}}`
+    /// with or without `by`, which is the policy's own if it has one, and else the account.
+    ///
+    /// # Errors
+    /// Every mistake of the document, or why the configuration is none for it. The list is never empty.
+    pub fn policy(&self, configuration: &[u8]) -> Result<Policy, Vec<Mistake>> {
+        let mut policy = Policy::parse(&self.document)?;
+        if self.shadow {
+            policy.put_in_shadow();
+        }
+        if configuration.trim_ascii().is_empty() {
+            return Ok(policy);
+        }
+        let mut faults = Faults::default();
+        match beside(configuration) {
+            Some(Beside {
+                mode: None,
+                canary: None,
+            }) => {}
+            Some(Beside {
+                mode: Some(Mode::Shadow),
+                canary: None,
+            }) => policy.put_in_shadow(),
+            Some(Beside {
+                mode: None,
+                canary: Some(canary),
+            }) => policy.canary = self::canary(canary, &policy, &mut faults),
+            _ => {
+                let Policy { name, version, .. } = &policy;
+                let message = format!(
+                    "the module carries policy `{name}` version `{version}` and takes no other; leave the configuration empty, or write `{{\"mode\": \"shadow\"}}` or `{{\"canary\": {{\"percent\": 5}}}}`"
+                );
+                faults.add(ValuePointerRef::Origin, message);
+            }
+        }
+        if faults.is_empty() {
+            return Ok(policy);
+        }
+        Err(faults.into_mistakes(None))
+    }
+}
+
+/// Reads a configuration; `None` if it has anything that it may not have.
+fn beside(configuration: &[u8]) -> Option<Beside> {
+    let mut faults = Faults::default();
+    let mut json = read(configuration, &mut faults)?;
+    json::audit(&mut json, ValuePointerRef::Origin, &mut faults);
+    let beside: Result<Beside, Faults> = deserr::deserialize(json);
+    beside.ok().filter(|_| faults.is_empty())
+}
+
+/// The canary of a configuration.
+fn canary(wire: WireCanary, policy: &Policy, faults: &mut Faults) -> Option<Canary> {
+    let root = ValuePointerRef::Origin;
+    let at = root.push_key("canary");
+    if policy.mode == policy::Mode::Shadow {
+        faults.add(
+            at,
+            "the policy in the module is in shadow, which is enforced for nobody; pack it without",
+        );
+    }
+    let own = wire.by.is_none();
+    let mut canary = compile::canary(wire, Sources::of_rules(&policy.identity), at, faults)?;
+    if let (true, Some(before)) = (own, &policy.canary) {
+        canary.by.clone_from(&before.by);
+    }
+    Some(canary)
+}
