@@ -4,6 +4,7 @@ mod exit;
 mod output;
 mod packed;
 mod policy_file;
+mod ship;
 mod verbs;
 
 use std::process::ExitCode;

@@ -61,6 +61,11 @@ impl Output {
     pub(crate) fn error(self, text: &str) {
         anstream::eprintln!("{BAD}error{BAD:#}: {text}");
     }
+
+    /// Tells what deserves a look, on standard error.
+    pub(crate) fn caution(self, text: &str) {
+        anstream::eprintln!("{CAUTION}warning{CAUTION:#}: {text}");
+    }
 }
 
 /// `1 case`, `2 cases`.

@@ -3,7 +3,9 @@
 mod completions;
 mod inspect;
 mod pack;
+mod rollback;
 mod schema;
+mod ship;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -18,6 +20,10 @@ pub(crate) enum Verb {
     Pack(pack::Pack),
     /// Say what a module is and what is in it
     Inspect(inspect::Inspect),
+    /// Mount a packed module in a running Envoy
+    Ship(ship::Ship),
+    /// Mount again what was mounted before
+    Rollback(rollback::Rollback),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -33,6 +39,8 @@ impl Verb {
         match self {
             Self::Pack(verb) => verb.run(output),
             Self::Inspect(verb) => verb.run(output),
+            Self::Ship(verb) => verb.run(output),
+            Self::Rollback(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }
