@@ -42,24 +42,36 @@ run: need-demo build ## The same, and keep it up until ctrl-c
 	@$(CARGO) run -q -p tidegate-e2e --bin demo -- --keep
 
 .PHONY: build build-test
-build: ## Build dist/tidegate.wasm
+build: ## Build dist/tidegate.wasm, and dist/tidegate, the tool, with it inside
 	@scripts/need cargo wasm
 	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge --target-dir target
 	@scripts/install-module target tidegate
+	TIDEGATE_ENGINE=dist/tidegate.wasm $(CARGO) build --profile tool -p tidegate-cli --target-dir target
+	@install -m 755 target/tool/tidegate dist/tidegate.next && mv dist/tidegate.next dist/tidegate
 
 build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/need cargo wasm
 	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge --features test-switches --target-dir target/test-switches
 	@scripts/install-module target/test-switches tidegate-test
 
-.PHONY: test test-core test-wasm test-e2e test-matrix
-test: need lint test-core test-wasm build build-test ## Run every test: lint, core, wasm, and end to end on the newest and oldest Envoy
+.PHONY: policies
+policies: build ## Pack every policy of policies/ into dist/policies/
+	@mkdir -p dist/policies
+	@for policy in policies/*/; do \
+		dist/tidegate pack $$policy -o dist/policies/$$(basename $$policy).wasm; \
+	done
+
+.PHONY: test test-core test-cli test-wasm test-e2e test-matrix
+test: need lint test-core test-wasm build build-test test-cli ## Run every test: lint, core, wasm, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
 test-core: ## Test the core natively
 	@scripts/need cargo
 	$(CARGO) test -p tidegate-core --all-features
+
+test-cli: build ## Test the command line as a process
+	$(CARGO) test -p tidegate-cli
 
 test-wasm: ## Run the core's table of decisions as wasm, under node
 	@scripts/need cargo wasm node

@@ -62,6 +62,11 @@ impl Output {
         anstream::eprintln!("{BAD}error{BAD:#}: {text}");
     }
 
+    /// Tells how far it is, on standard error.
+    pub(crate) fn progress(self, text: impl std::fmt::Display) {
+        anstream::eprintln!("{text}");
+    }
+
     /// Tells what deserves a look, on standard error.
     pub(crate) fn caution(self, text: &str) {
         anstream::eprintln!("{CAUTION}warning{CAUTION:#}: {text}");

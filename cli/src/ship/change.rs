@@ -115,7 +115,7 @@ impl Change {
         let found = folder.mounts(slot)?;
         let history = folder.history()?;
         let before = history.before(slot, &found);
-        let (mounts, module) = match before {
+        let (mut mounts, module) = match before {
             Some(entry) => (entry.mounts.clone(), entry.module.clone()),
             None if slot == Slot::Candidate && found.values().any(|m| *m != Mount::Nothing) => {
                 (Self::empty(slot).mounts, None)
@@ -126,6 +126,17 @@ impl Change {
                 ));
             }
         };
+        // What stands behind a cache stays there, as the gate has it: a request may be under way that the gate marked.
+        if let Some(gate) = mounts.get(slot.gate().file).cloned() {
+            for (file, mount) in &mut mounts {
+                let there = found
+                    .get(file)
+                    .is_some_and(|there| *there != Mount::Nothing);
+                if *mount == Mount::Nothing && there && *file != slot.gate().file {
+                    mount.clone_from(&gate);
+                }
+            }
+        }
         if let Some(identity) = &module {
             for mount in mounts.values() {
                 let Mount::Module { filename, .. } = mount else {
@@ -153,6 +164,19 @@ impl Change {
     /// # Errors
     /// It could not be made; what was there is there again.
     pub(crate) fn make(&self, folder: &Folder, watch: Option<&Watch>) -> Result<Done> {
+        self.make_while(folder, watch, || None)
+    }
+
+    /// As [`Change::make`]; what was there is put back too as soon as `meanwhile` has a reason to.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn make_while(
+        &self,
+        folder: &Folder,
+        watch: Option<&Watch>,
+        meanwhile: impl FnMut() -> Option<String>,
+    ) -> Result<Done> {
         let found = folder.mounts(self.slot)?;
         let version = match &self.module {
             Some(module) => format!("{} {module}", now()),
@@ -180,19 +204,17 @@ impl Change {
             ran: self.ran(folder, &found),
         };
         let mut history = folder.history()?;
-        if let Err(error) = write(folder, &rewrites) {
-            restore(folder, &rewrites)?;
-            return Err(error);
-        }
-        let done = match before {
-            None => Done::Written,
-            Some(before) => match before.settle(&settling) {
-                Settled::Everywhere(all) => Done::Everywhere(all),
-                Settled::Not(why) => {
-                    restore(folder, &rewrites)?;
-                    return Ok(Done::Undone(why));
-                }
-            },
+        let done = match write(folder, &rewrites, &settling, before.as_ref(), meanwhile) {
+            Err(error) => {
+                restore(folder, &rewrites)?;
+                return Err(error);
+            }
+            Ok(Some(Settled::Not(why))) => {
+                restore(folder, &rewrites)?;
+                return Ok(Done::Undone(why));
+            }
+            Ok(Some(Settled::Everywhere(all))) => Done::Everywhere(all),
+            Ok(None) => Done::Written,
         };
         match self.note {
             Note::Shipped => {
@@ -261,11 +283,25 @@ fn runs(folder: &Folder, slot: Slot, mounts: &BTreeMap<String, Mount>) -> Option
     })
 }
 
-fn write(folder: &Folder, rewrites: &[Rewrite]) -> Result<()> {
-    for Rewrite { place, after, .. } in rewrites {
+/// Writes one file after the other, each when Envoy has taken the one before, and waits for all of it where Envoy is asked.
+fn write(
+    folder: &Folder,
+    rewrites: &[Rewrite],
+    settling: &Settling,
+    before: Option<&Before>,
+    mut meanwhile: impl FnMut() -> Option<String>,
+) -> Result<Option<Settled>> {
+    let mut earlier = Settling::default();
+    for (Rewrite { place, after, .. }, resource) in rewrites.iter().zip(&settling.resources) {
+        if let Some(before) = before
+            && let not @ Settled::Not(_) = before.settle(&earlier, &mut meanwhile)
+        {
+            return Ok(Some(not));
+        }
         policy_file::replace(&folder.at(place.file), after)?;
+        earlier.resources.push(resource.clone());
     }
-    Ok(())
+    Ok(before.map(|before| before.settle(settling, meanwhile)))
 }
 
 /// Puts back what was there, in the other order.

@@ -22,7 +22,7 @@ const DISCOVERY: &str = "^extension_config_discovery";
 const WORKERS: &str = "^wasmcustom.tidegate_workers";
 
 /// What is waited for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Settling {
     /// The resources that were changed.
     pub(super) resources: Vec<Expected>,
@@ -33,7 +33,7 @@ pub(super) struct Settling {
 }
 
 /// A resource that was changed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Expected {
     /// What Envoy's counters of it are called, without the last part.
     pub(super) counters: String,
@@ -112,12 +112,20 @@ impl Before {
         })
     }
 
-    /// Waits.
-    pub(super) fn settle(&self, settling: &Settling) -> Settled {
+    /// Waits, as long as `meanwhile` has no reason to give up.
+    pub(super) fn settle(
+        &self,
+        settling: &Settling,
+        mut meanwhile: impl FnMut() -> Option<String>,
+    ) -> Settled {
         let bar = bar();
         let end = Instant::now().checked_add(self.limit);
         let mut accepted = None;
         loop {
+            if let Some(reason) = meanwhile() {
+                bar.finish_and_clear();
+                return Settled::Not(reason);
+            }
             let look = self.look(settling, &mut accepted);
             let over = end.is_none_or(|end| Instant::now() >= end);
             match look {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::output::{CAUTION, GOOD, Output};
 use crate::ship::admin::{Address, Admin};
-use crate::ship::canary::{Bounds, Ended, Figures, Plan, Steps, Told};
+use crate::ship::canary::{Bounds, Ended, Event, Figures, Plan, Steps, Told};
 use crate::ship::change::Watch;
 use crate::ship::folder::Mounted;
 use crate::ship::{Change, Done, Folder, Held, Module, Slot};
@@ -197,9 +197,15 @@ impl Ship {
             self.halt_on, self.min_decisions
         ));
         let mut told = Vec::new();
-        let ended = plan.walk(folder, module, watch, |step| {
-            output.line(step);
-            told.push(step.clone());
+        let ended = plan.walk(folder, module, watch, |event| match event {
+            Event::Held { percent, hold } => output.progress(format_args!(
+                "{percent}%: every worker runs it; held for {}",
+                humantime::format_duration(hold)
+            )),
+            Event::Over(step) => {
+                output.line(step);
+                told.push(step.clone());
+            }
         })?;
         let exit = match &ended {
             Ended::Promoted { vms } => {

@@ -7,7 +7,7 @@ mod walk;
 
 pub(crate) use bounds::{Bounds, Broken};
 pub(crate) use figures::Figures;
-pub(crate) use walk::{Ended, Plan, Told};
+pub(crate) use walk::{Ended, Event, Plan, Told};
 
 use std::str::FromStr;
 

@@ -20,6 +20,9 @@ pub(crate) const LOST: Duration = Duration::from_secs(10);
 /// Envoy's p99 is that of its last interval of 5 s: before, it is of the time before the step.
 const INTERVAL: Duration = Duration::from_secs(5);
 
+/// What is said of a wish to end.
+const STOPPED: &str = "somebody stopped it";
+
 /// What is to be done.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -64,6 +67,20 @@ pub(crate) enum Ended {
     },
 }
 
+/// What happens on the way.
+#[derive(Debug)]
+pub(crate) enum Event<'a> {
+    /// Every worker runs a step, which is held from now on.
+    Held {
+        /// The share, in percent.
+        percent: u8,
+        /// For how long.
+        hold: Duration,
+    },
+    /// A step is over.
+    Over(&'a Told),
+}
+
 /// Why a step ended early.
 enum Halt {
     Bound(Broken),
@@ -71,7 +88,7 @@ enum Halt {
 }
 
 impl Plan {
-    /// Walks the steps and promotes the module, or takes it back. `tell` hears of every step that is over.
+    /// Walks the steps and promotes the module, or takes it back. `tell` hears of every step.
     ///
     /// # Errors
     /// It could not begin; nothing was changed.
@@ -80,29 +97,33 @@ impl Plan {
         folder: &Folder,
         module: &Module,
         watch: &Watch,
-        mut tell: impl FnMut(&Told),
+        mut tell: impl FnMut(Event<'_>),
     ) -> Result<Ended> {
         let stop = Stop::listen()?;
         // What the slot has now is there again if this is halted.
         let mut back = Change::empty(Slot::Candidate);
         back.mounts = folder.mounts(Slot::Candidate)?;
         for percent in self.steps.shares() {
-            let held = Held::Canary {
-                percent: *percent,
-                by: self.by.clone(),
-            };
             let begun = Instant::now();
             let mut figures = Figures::default();
-            let halt = self.step(folder, module, watch, &held, &stop, &mut figures);
+            let halt = self.step(
+                folder,
+                module,
+                watch,
+                *percent,
+                &stop,
+                &mut figures,
+                &mut tell,
+            );
             let told = Told {
                 percent: *percent,
                 seconds: begun.elapsed().as_secs(),
                 figures,
             };
             match halt {
-                Ok(None) => tell(&told),
+                Ok(None) => tell(Event::Over(&told)),
                 Ok(Some(halt)) => {
-                    tell(&told);
+                    tell(Event::Over(&told));
                     return Ok(halted(folder, &back, *percent, halt));
                 }
                 // Nothing was begun, so there is nothing to take back.
@@ -122,21 +143,40 @@ impl Plan {
         folder: &Folder,
         module: &Module,
         watch: &Watch,
-        held: &Held,
+        percent: u8,
         stop: &Stop,
         figures: &mut Figures,
+        tell: &mut impl FnMut(Event<'_>),
     ) -> Result<Option<Halt>> {
-        let before = Figures::read(&watch.admin, &module.identity.policy)?;
-        let mut change = Change::mount(folder, Slot::Candidate, module, held)?;
+        let policy = &module.identity.policy;
+        let held = Held::Canary {
+            percent,
+            by: self.by.clone(),
+        };
+        let before = Figures::read(&watch.admin, policy)?;
+        let mut change = Change::mount(folder, Slot::Candidate, module, &held)?;
         change.note = Note::Passing;
-        if let Done::Undone(why) = change.make(folder, Some(watch))? {
-            return Ok(Some(Halt::Other(why)));
+        // The first callers have it before all workers do.
+        let mut broken = None;
+        let done = change.make_while(folder, Some(watch), || {
+            if let Ok(now) = Figures::read(&watch.admin, policy) {
+                *figures = now.since(&before);
+                figures.p99_ms = None;
+                broken = self.bounds.broken(figures, self.least);
+            }
+            let stopped = stop.is_wished().then(|| STOPPED.to_owned());
+            broken.as_ref().map(ToString::to_string).or(stopped)
+        })?;
+        if let Done::Undone(why) = done {
+            return Ok(Some(broken.map_or(Halt::Other(why), Halt::Bound)));
         }
         let begun = Instant::now();
         let mut answered = begun;
-        let bar = bar(self.hold, held);
+        let hold = self.hold;
+        tell(Event::Held { percent, hold });
+        let bar = bar(hold, percent);
         let halt = loop {
-            match Figures::read(&watch.admin, &module.identity.policy) {
+            match Figures::read(&watch.admin, policy) {
                 Ok(now) => {
                     answered = Instant::now();
                     *figures = now.since(&before);
@@ -164,7 +204,7 @@ impl Plan {
                 break None;
             }
             if stop.sleep(LOOK.min(left.max(Duration::from_millis(20)))) {
-                break Some(Halt::Other("somebody stopped it".to_owned()));
+                break Some(Halt::Other(STOPPED.to_owned()));
             }
         };
         bar.finish_and_clear();
@@ -180,7 +220,7 @@ impl Plan {
         stop: &Stop,
     ) -> Result<Ended> {
         let last = self.steps.shares().last().copied().unwrap_or(100);
-        let stopped = || Halt::Other("somebody stopped it".to_owned());
+        let stopped = || Halt::Other(STOPPED.to_owned());
         if stop.is_wished() {
             return Ok(halted(folder, back, last, stopped()));
         }
@@ -229,14 +269,11 @@ fn halted(folder: &Folder, back: &Change, percent: u8, halt: Halt) -> Ended {
     }
 }
 
-fn bar(hold: Duration, held: &Held) -> ProgressBar {
+fn bar(hold: Duration, percent: u8) -> ProgressBar {
     let bar = ProgressBar::new(hold.as_secs());
     if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {elapsed} of {len}s  {msg}")
     {
         bar.set_style(style);
     }
-    if let Held::Canary { percent, .. } = held {
-        bar.set_prefix(format!("{percent}%"));
-    }
-    bar
+    bar.with_prefix(format!("{percent}%"))
 }
