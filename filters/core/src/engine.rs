@@ -69,7 +69,7 @@ impl<'p> Decision<'p> {
     }
 
     /// The decision about a request of this route that nothing refuses so far.
-    pub(crate) fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
+    fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
         // Who is in the share of a canary is known when the caller is.
         let canary = policy.canary.as_ref().is_some_and(Canary::is_everybody);
         let mode = match &policy.canary {
@@ -254,6 +254,16 @@ pub fn resume<'p, S: Store, M: Memory>(
         Ok(turn) => decision.turn = turn,
         Err(denial) => decision.denial = Some(denial),
     }
+    decision
+}
+
+/// Refuses a request whose body was to be read, in the mode that held for it.
+pub fn give_up<'p>(policy: &'p Policy, pending: &Pending, denial: Denial) -> Decision<'p> {
+    let mut decision = Decision::about(policy, policy.routes.get(pending.route()));
+    if pending.in_canary() {
+        decision.enrol(policy);
+    }
+    decision.denial = Some(denial);
     decision
 }
 

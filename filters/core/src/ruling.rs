@@ -28,7 +28,7 @@ pub const REPLAY: &str = "replay";
 const SHADOW: &str = "shadow-";
 
 /// In which direction a policy in shadow disagrees with the one in force.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// It would refuse what was let through.
     Stricter,

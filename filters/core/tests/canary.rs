@@ -195,6 +195,8 @@ fn a_canary_leaves_caches_alone_and_the_share_has_its_records() {
         match core::mem::take(&mut decision.turn) {
             Turn::Read(mut pending) => {
                 assert!(inside);
+                let given_up = engine::give_up(&policy, &pending, Denial::BodyTooLarge);
+                assert_eq!(given_up.enforced_denial(), Some(&Denial::BodyTooLarge));
                 pending.body.push(b"{}").unwrap();
                 let decision = engine::resume(&policy, *pending, &mut store, &mut (), NOW);
                 assert_eq!((decision.canary, decision.mode), (true, Mode::Enforce));

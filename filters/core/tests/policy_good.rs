@@ -425,7 +425,7 @@ fn the_examples_of_the_reference_are_enforced() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 4);
     for example in examples {
         assert!(
             Policy::parse(example.as_bytes()).is_ok(),

@@ -43,6 +43,7 @@ tables! {
     dimensions "filters/core/tests/table/dimensions"
     identities "filters/core/tests/table/identities"
     once "filters/core/tests/table/once"
+    canary "filters/core/tests/table/canary"
 }
 
 fn run(policy: &[u8], cases: &[u8]) {

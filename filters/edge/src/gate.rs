@@ -259,13 +259,14 @@ impl Stream {
         let decision = if read && fits {
             gate.resume(*pending)
         } else {
-            gate.withdraw(&Turn::Read(pending));
             let denial = if read {
                 Denial::StoreUnavailable
             } else {
                 Denial::BodyTooLarge
             };
-            Decision::unread(&gate.policy, denial)
+            let decision = engine::give_up(&gate.policy, &pending, denial);
+            gate.withdraw(&Turn::Read(pending));
+            decision
         };
         self.hold();
         let id = self.passed.as_ref().and_then(|passed| passed.id.clone());

@@ -3,7 +3,6 @@
 //! there are as many as it has rules, whatever callers send.
 
 use core::cell::RefCell;
-use std::collections::BTreeMap;
 
 use tidegate_core::admission::{Said, Standing};
 use tidegate_core::denial::{Denial, NO_RULE, RULES};
@@ -36,11 +35,11 @@ pub(crate) struct Metrics {
 struct Disagreements {
     /// What the names of the metrics begin with.
     begin: String,
-    known: RefCell<BTreeMap<(String, Direction), Metric>>,
+    known: RefCell<Vec<(String, Direction, Metric)>>,
 }
 
 /// The most kinds of disagreement that are counted: more than two policies have rules.
-const MOST_DISAGREEMENTS: usize = 1024;
+const MOST_DISAGREEMENTS: usize = 256;
 
 /// How often a rule refused.
 struct Refusals {
@@ -135,15 +134,15 @@ impl Metrics {
     pub(crate) fn count_disagreement(&self, rule: &str, direction: Direction) {
         let Disagreements { begin, known } = &self.disagreements;
         let known = &mut *known.borrow_mut();
-        let kind = (rule.to_owned(), direction);
-        if !known.contains_key(&kind) && known.len() >= MOST_DISAGREEMENTS {
-            return;
-        }
-        let metric = known.entry(kind).or_insert_with(|| {
+        let same = |kind: &&(String, Direction, Metric)| kind.0 == rule && kind.1 == direction;
+        if let Some((.., metric)) = known.iter().find(same) {
+            metric.add(1);
+        } else if known.len() < MOST_DISAGREEMENTS {
             let name = format!("{begin}.rule.{rule}.direction.{}", direction.word());
-            Metric::new(MetricKind::Counter, &name)
-        });
-        metric.add(1);
+            let metric = Metric::new(MetricKind::Counter, &name);
+            metric.add(1);
+            known.push((rule.to_owned(), direction, metric));
+        }
     }
 
     /// Counts a response that was not its caller's.

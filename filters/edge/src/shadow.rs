@@ -50,13 +50,11 @@ pub(crate) fn tell(policy: &Policy, decision: &Decision<'_>) {
         return;
     }
     // What cannot be told is not compared.
-    let _ = match decision.sharers {
-        Some(sharers) if policy.tells_caches() => {
-            host::set_property(SHARERS, &sharers.to_le_bytes())
-        }
-        _ if policy.tells_caches() => Ok(()),
-        _ => host::set_property(COMPARES, b"1"),
-    };
+    if !policy.tells_caches() {
+        let _ = host::set_property(COMPARES, b"1");
+    } else if let Some(sharers) = decision.sharers {
+        let _ = host::set_property(SHARERS, &sharers.to_le_bytes());
+    }
 }
 
 impl Gate {

@@ -56,24 +56,23 @@ impl Worker {
             heard: now,
             labels: &self.labels,
         };
-        let mut counts = Vec::new();
+        let mut counts: Vec<(String, u64)> = Vec::new();
         let noted = store::change(&store::name(policy, "workers"), |bytes| {
             let there = |mount: &Mount<'_>| {
                 mount.number != number && now.saturating_sub(mount.heard) <= HEARD
             };
             let kept: Vec<_> = mounts(bytes).filter(there).chain([own]).collect();
             // Those that nobody runs any more are told once more, as none.
-            counts = mounts(bytes)
-                .chain([own])
-                .map(|mount| mount.labels)
-                .map(|labels| (labels.to_owned(), count(&kept, labels)))
-                .collect();
+            counts.clear();
+            for Mount { labels, .. } in mounts(bytes).chain([own]) {
+                if !counts.iter().any(|(known, _)| known == labels) {
+                    counts.push((labels.to_owned(), count(&kept, labels)));
+                }
+            }
             kept.iter().copied().flat_map(Mount::to_bytes).collect()
         });
         // Who could not note it does so next time.
         if noted.is_ok() {
-            counts.sort_unstable();
-            counts.dedup();
             for (labels, count) in counts {
                 record(&labels, count);
             }

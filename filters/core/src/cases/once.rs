@@ -20,8 +20,9 @@ pub(super) fn whole<'p>(
     if pending.body.push(body.as_bytes()).is_ok() {
         return engine::resume(policy, pending, store, &mut (), now);
     }
+    let decision = engine::give_up(policy, &pending, Denial::BodyTooLarge);
     settled(idempotency::withdraw(&Turn::Read(Box::new(pending)), store, now).map(|()| true));
-    Decision::unread(policy, Denial::BodyTooLarge)
+    decision
 }
 
 /// What the origin's answer makes of the record.

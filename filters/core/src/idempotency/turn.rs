@@ -97,6 +97,11 @@ impl Pending {
         decision.counts = counts;
     }
 
+    /// Its caller is in the share of a canary.
+    pub(crate) const fn in_canary(&self) -> bool {
+        self.said.canary
+    }
+
     /// The index of its route.
     pub(crate) const fn route(&self) -> usize {
         self.route

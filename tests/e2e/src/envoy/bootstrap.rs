@@ -134,7 +134,7 @@ mod tests {
     fn the_configurations_to_copy_have_the_same_tags() {
         let tags = stats_tags();
         let tags = tags.as_array().unwrap();
-        assert_eq!(tags.len(), 4);
+        assert_eq!(tags.len(), 7);
         let mut files = 0;
         for file in examples("yaml").unwrap() {
             let text = std::fs::read_to_string(&file).unwrap();
