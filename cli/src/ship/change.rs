@@ -54,6 +54,8 @@ pub(crate) enum Done {
     Written,
     /// Every worker runs it: so many VMs, if what is mounted tells.
     Everywhere(Option<u64>),
+    /// The files are written, and not every worker told that it runs it: why.
+    Unconfirmed(String),
     /// What was there is there again: why.
     Undone(String),
 }
@@ -209,7 +211,9 @@ impl Change {
                 restore(folder, &rewrites)?;
                 return Err(error);
             }
-            Ok(Some(Settled::Not(why))) => {
+            // Who goes back is not sent forward again because somebody is slow to say that he went.
+            Ok(Some(Settled::Late(why))) if self.note == Note::RolledBack => Done::Unconfirmed(why),
+            Ok(Some(Settled::Late(why) | Settled::Refused(why))) => {
                 restore(folder, &rewrites)?;
                 return Ok(Done::Undone(why));
             }
@@ -224,7 +228,8 @@ impl Change {
                     mounts: folder.mounts(self.slot)?,
                     rolled_back: None,
                 };
-                history.push(self.slot, found, entry);
+                let was = runs(folder, self.slot, &found).map(|runs| runs.module);
+                history.push(self.slot, found, was, entry);
                 history.write()?;
             }
             Note::RolledBack => {
@@ -294,9 +299,10 @@ fn write(
     let mut earlier = Settling::default();
     for (Rewrite { place, after, .. }, resource) in rewrites.iter().zip(&settling.resources) {
         if let Some(before) = before
-            && let not @ Settled::Not(_) = before.settle(&earlier, &mut meanwhile)
+            && let Settled::Late(why) | Settled::Refused(why) =
+                before.settle(&earlier, &mut meanwhile)
         {
-            return Ok(Some(not));
+            return Ok(Some(Settled::Refused(why)));
         }
         policy_file::replace(&folder.at(place.file), after)?;
         earlier.resources.push(resource.clone());

@@ -35,6 +35,14 @@ pub(crate) struct Entry {
     pub(crate) rolled_back: Option<String>,
 }
 
+impl Entry {
+    /// Whether it is what is mounted: what stands behind a cache follows by rules of its own.
+    fn is(&self, slot: Slot, found: &BTreeMap<String, Mount>) -> bool {
+        let gate = slot.gate().file;
+        self.mounts.get(gate) == found.get(gate)
+    }
+}
+
 impl History {
     const NAME: &str = "history.json";
 
@@ -72,7 +80,7 @@ impl History {
             .rev()
             .filter(|entry| entry.rolled_back.is_none());
         let last = standing.next()?;
-        if last.mounts == *mounts {
+        if last.is(slot, mounts) {
             standing.next()
         } else {
             Some(last)
@@ -80,15 +88,21 @@ impl History {
     }
 
     /// Adds what is mounted now, after what was `found` there, if that was not known.
-    pub(super) fn push(&mut self, slot: Slot, found: BTreeMap<String, Mount>, entry: Entry) {
-        let known = self.current(slot).is_some_and(|e| e.mounts == found);
+    pub(super) fn push(
+        &mut self,
+        slot: Slot,
+        found: BTreeMap<String, Mount>,
+        was: Option<Identity>,
+        entry: Entry,
+    ) {
+        let known = self.current(slot).is_some_and(|e| e.is(slot, &found));
         // A gate that mounts nothing protects nobody: there is no way back to that.
         let none = slot == Slot::Gate && found.values().all(|mount| *mount == Mount::Nothing);
         let entries = self.slots.entry(slot).or_default();
         if !known && !none {
             entries.push(Entry {
                 at: entry.at.clone(),
-                module: None,
+                module: was,
                 mounts: found,
                 rolled_back: None,
             });
@@ -105,7 +119,7 @@ impl History {
             standing.find(|entry| entry.rolled_back.is_none())
         });
         if let Some(last) = last
-            && last.mounts == *found
+            && last.is(slot, found)
         {
             last.rolled_back = Some(now());
         }

@@ -55,8 +55,10 @@ pub(super) struct Runs {
 pub(crate) enum Settled {
     /// Every worker runs it: so many VMs; none where nothing that tells is mounted.
     Everywhere(Option<u64>),
-    /// Envoy refused it, or did not come round to it in time: why.
-    Not(String),
+    /// Envoy refused it: why.
+    Refused(String),
+    /// It is not everywhere in time, or somebody gave up: why.
+    Late(String),
 }
 
 impl Runs {
@@ -124,7 +126,7 @@ impl Before {
         loop {
             if let Some(reason) = meanwhile() {
                 bar.finish_and_clear();
-                return Settled::Not(reason);
+                return Settled::Late(reason);
             }
             let look = self.look(settling, &mut accepted);
             let over = end.is_none_or(|end| Instant::now() >= end);
@@ -135,14 +137,14 @@ impl Before {
                 }
                 Ok(Look::Waiting(what)) if over => {
                     bar.finish_and_clear();
-                    return Settled::Not(format!(
+                    return Settled::Late(format!(
                         "after {} {what}",
                         humantime::format_duration(self.limit)
                     ));
                 }
                 Err(error) if over => {
                     bar.finish_and_clear();
-                    return Settled::Not(format!("{error:#}"));
+                    return Settled::Late(format!("{error:#}"));
                 }
                 Ok(Look::Waiting(what)) => bar.set_message(what),
                 Err(error) => bar.set_message(format!("{error:#}")),
@@ -157,7 +159,7 @@ impl Before {
             for Expected { counters, .. } in &settling.resources {
                 let refused = format!("{counters}.update_rejected");
                 if stats.number(&refused) > self.stats.number(&refused) {
-                    return Ok(Look::Settled(Settled::Not(
+                    return Ok(Look::Settled(Settled::Refused(
                         "Envoy refused it; its log says why, in lines that begin with `tidegate:` or name the file of the module".to_owned(),
                     )));
                 }

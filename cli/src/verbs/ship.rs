@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::output::{CAUTION, GOOD, Output};
 use crate::ship::admin::{Address, Admin};
-use crate::ship::canary::{Bounds, Ended, Event, Figures, Plan, Steps, Told};
+use crate::ship::canary::{Bounds, Ended, Event, Figures, Plan, Steps, Told, Walk};
 use crate::ship::change::Watch;
 use crate::ship::folder::Mounted;
 use crate::ship::{Change, Done, Folder, Held, Module, Slot};
@@ -96,6 +96,8 @@ pub(super) enum Outcome {
     Written,
     /// So many VMs run it: all.
     Running { vms: Option<u64> },
+    /// It is written, and not every worker told that it runs it.
+    Unconfirmed { reason: String },
     /// What was there is there again.
     Undone { reason: String },
 }
@@ -197,7 +199,7 @@ impl Ship {
             self.halt_on, self.min_decisions
         ));
         let mut told = Vec::new();
-        let ended = plan.walk(folder, module, watch, |event| match event {
+        let ended = Walk::new(&plan, folder, module, watch)?.go(|event| match event {
             Event::Held { percent, hold } => output.progress(format_args!(
                 "{percent}%: every worker runs it; held for {}",
                 humantime::format_duration(hold)
@@ -257,6 +259,7 @@ impl From<Done> for Outcome {
         match done {
             Done::Written => Self::Written,
             Done::Everywhere(vms) => Self::Running { vms },
+            Done::Unconfirmed(reason) => Self::Unconfirmed { reason },
             Done::Undone(reason) => Self::Undone { reason },
         }
     }
@@ -280,6 +283,12 @@ impl Outcome {
                 output.line(format_args!(
                     "{GOOD}mounted{GOOD:#} {what} in slot `{slot}`: Envoy has taken it"
                 ));
+            }
+            Self::Unconfirmed { reason } => {
+                output.error(&format!("{what} in slot `{slot}`: {reason}"));
+                output
+                    .error("its files are written; look at Envoy before anything else is shipped");
+                return Exit::Failed;
             }
             Self::Undone { reason } => {
                 output.error(&format!("{what} in slot `{slot}`: {reason}"));

@@ -56,6 +56,27 @@ fn two_folders_and_two_moments_give_the_same_bytes() {
     assert!(one.read(PACKED) != two.read(PACKED));
 }
 
+/// The tool that people get was built for release; this one was not.
+#[test]
+fn a_tool_built_otherwise_packs_the_same_bytes() {
+    let dist = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
+    let (tool, engine) = (dist.join("tidegate"), dist.join("tidegate.wasm"));
+    if !tool.is_file() {
+        eprintln!("not compared: no {}; `make build` makes it", tool.display());
+        return;
+    }
+    let stand = Stand::new();
+    let usual = ["pack", ".", "--engine", engine.to_str().unwrap(), "-o"];
+    let other = std::process::Command::new(tool)
+        .current_dir(stand.at("."))
+        .args([&usual[..], &["release.wasm"]].concat())
+        .status();
+    assert!(other.unwrap().success());
+    let done = stand.run(&[&usual[..], &["debug.wasm"]].concat());
+    assert!(done.status.success(), "{done:?}");
+    assert!(stand.read("release.wasm") == stand.read("debug.wasm"));
+}
+
 #[test]
 fn everybody_may_read_what_was_packed() {
     use std::os::unix::fs::PermissionsExt as _;

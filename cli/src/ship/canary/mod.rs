@@ -2,12 +2,13 @@
 
 mod bounds;
 mod figures;
+mod hold;
 mod stop;
 mod walk;
 
 pub(crate) use bounds::{Bounds, Broken};
 pub(crate) use figures::Figures;
-pub(crate) use walk::{Ended, Event, Plan, Told};
+pub(crate) use walk::{Ended, Event, Plan, Told, Walk};
 
 use std::str::FromStr;
 

@@ -9,6 +9,9 @@ use anyhow::{Context as _, Result};
 /// The longest nap; a wish to end is seen after it.
 const NAP: Duration = Duration::from_millis(50);
 
+/// What is said of such a wish.
+pub(super) const STOPPED: &str = "somebody stopped it";
+
 /// Whether somebody wishes this to end.
 #[derive(Debug, Clone)]
 pub(super) struct Stop(Arc<AtomicBool>);

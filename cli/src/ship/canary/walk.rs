@@ -3,35 +3,37 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::stop::Stop;
+use super::stop::{STOPPED, Stop};
 use super::{Bounds, Broken, Figures, Steps};
-use crate::ship::change::{Note, Watch};
+use crate::ship::change::Watch;
 use crate::ship::{Change, Done, Folder, Held, Module, Slot};
-
-/// How often Envoy is asked while a step is held.
-const LOOK: Duration = Duration::from_millis(500);
-
-/// For how long Envoy may not answer while a step is held.
-pub(crate) const LOST: Duration = Duration::from_secs(10);
-
-/// Envoy's p99 is that of its last interval of 5 s: before, it is of the time before the step.
-const INTERVAL: Duration = Duration::from_secs(5);
-
-/// What is said of a wish to end.
-const STOPPED: &str = "somebody stopped it";
 
 /// What is to be done.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// The shares.
     pub(crate) steps: Steps,
+    /// What tells callers apart; the policy's own if not given.
     pub(crate) by: Option<Vec<String>>,
+    /// How long each share is held.
     pub(crate) hold: Duration,
+    /// What halts it.
     pub(crate) bounds: Bounds,
     /// From how many decisions on a share counts.
     pub(crate) least: u64,
+}
+
+/// A canary under way.
+pub(crate) struct Walk<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) folder: &'a Folder,
+    pub(super) module: &'a Module,
+    pub(super) watch: &'a Watch,
+    pub(super) stop: Stop,
+    /// What the candidate's slot had before.
+    back: Change,
 }
 
 /// A step that was taken.
@@ -39,10 +41,24 @@ pub(crate) struct Plan {
 pub(crate) struct Told {
     /// The share, in percent.
     pub(crate) percent: u8,
-    /// For how long it was held.
+    /// How long it took, with the wait for all workers.
     pub(crate) seconds: u64,
     /// What was counted.
     pub(crate) figures: Figures,
+}
+
+/// What happens on the way.
+#[derive(Debug)]
+pub(crate) enum Event<'a> {
+    /// Every worker runs a step, which is held from now on.
+    Held {
+        /// The share, in percent.
+        percent: u8,
+        /// For how long.
+        hold: Duration,
+    },
+    /// A step is over.
+    Over(&'a Told),
 }
 
 /// How it ended.
@@ -67,165 +83,72 @@ pub(crate) enum Ended {
     },
 }
 
-/// What happens on the way.
-#[derive(Debug)]
-pub(crate) enum Event<'a> {
-    /// Every worker runs a step, which is held from now on.
-    Held {
-        /// The share, in percent.
-        percent: u8,
-        /// For how long.
-        hold: Duration,
-    },
-    /// A step is over.
-    Over(&'a Told),
-}
-
-/// Why a step ended early.
-enum Halt {
+/// Why a canary ended early.
+pub(super) enum Halt {
+    /// A bound is broken.
     Bound(Broken),
+    /// Anything else.
     Other(String),
 }
 
-impl Plan {
+impl<'a> Walk<'a> {
+    /// Looks at what is there, and listens for the wish to end.
+    ///
+    /// # Errors
+    /// The candidate's file cannot be read, or the system does not let us listen.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        folder: &'a Folder,
+        module: &'a Module,
+        watch: &'a Watch,
+    ) -> Result<Self> {
+        let mut back = Change::empty(Slot::Candidate);
+        back.mounts = folder.mounts(Slot::Candidate)?;
+        Ok(Self {
+            plan,
+            folder,
+            module,
+            watch,
+            stop: Stop::listen()?,
+            back,
+        })
+    }
+
     /// Walks the steps and promotes the module, or takes it back. `tell` hears of every step.
     ///
     /// # Errors
     /// It could not begin; nothing was changed.
-    pub(crate) fn walk(
-        &self,
-        folder: &Folder,
-        module: &Module,
-        watch: &Watch,
-        mut tell: impl FnMut(Event<'_>),
-    ) -> Result<Ended> {
-        let stop = Stop::listen()?;
-        // What the slot has now is there again if this is halted.
-        let mut back = Change::empty(Slot::Candidate);
-        back.mounts = folder.mounts(Slot::Candidate)?;
-        for percent in self.steps.shares() {
+    pub(crate) fn go(&self, mut tell: impl FnMut(Event<'_>)) -> Result<Ended> {
+        let shares = self.plan.steps.shares();
+        for percent in shares.iter().copied() {
             let begun = Instant::now();
             let mut figures = Figures::default();
-            let halt = self.step(
-                folder,
-                module,
-                watch,
-                *percent,
-                &stop,
-                &mut figures,
-                &mut tell,
-            );
-            let told = Told {
-                percent: *percent,
+            let hold = self.plan.hold;
+            let held = || tell(Event::Held { percent, hold });
+            let halt = match self.step(percent, &mut figures, held) {
+                // Nothing was begun, so there is nothing to take back.
+                Err(error) if shares.first() == Some(&percent) => return Err(error),
+                Err(error) => Some(Halt::Other(format!("{error:#}"))),
+                Ok(halt) => halt,
+            };
+            tell(Event::Over(&Told {
+                percent,
                 seconds: begun.elapsed().as_secs(),
                 figures,
-            };
-            match halt {
-                Ok(None) => tell(Event::Over(&told)),
-                Ok(Some(halt)) => {
-                    tell(Event::Over(&told));
-                    return Ok(halted(folder, &back, *percent, halt));
-                }
-                // Nothing was begun, so there is nothing to take back.
-                Err(error) if Some(percent) == self.steps.shares().first() => return Err(error),
-                Err(error) => {
-                    let halt = Halt::Other(format!("{error:#}"));
-                    return Ok(halted(folder, &back, *percent, halt));
-                }
+            }));
+            if let Some(halt) = halt {
+                return Ok(self.halted(percent, halt));
             }
         }
-        self.promote(folder, module, watch, &back, &stop)
+        self.promote(shares.last().copied().unwrap_or_default())
     }
 
-    /// Takes a step and holds it; why it ended early, if it did.
-    fn step(
-        &self,
-        folder: &Folder,
-        module: &Module,
-        watch: &Watch,
-        percent: u8,
-        stop: &Stop,
-        figures: &mut Figures,
-        tell: &mut impl FnMut(Event<'_>),
-    ) -> Result<Option<Halt>> {
-        let policy = &module.identity.policy;
-        let held = Held::Canary {
-            percent,
-            by: self.by.clone(),
-        };
-        let before = Figures::read(&watch.admin, policy)?;
-        let mut change = Change::mount(folder, Slot::Candidate, module, &held)?;
-        change.note = Note::Passing;
-        // The first callers have it before all workers do.
-        let mut broken = None;
-        let done = change.make_while(folder, Some(watch), || {
-            if let Ok(now) = Figures::read(&watch.admin, policy) {
-                *figures = now.since(&before);
-                figures.p99_ms = None;
-                broken = self.bounds.broken(figures, self.least);
-            }
-            let stopped = stop.is_wished().then(|| STOPPED.to_owned());
-            broken.as_ref().map(ToString::to_string).or(stopped)
-        })?;
-        if let Done::Undone(why) = done {
-            return Ok(Some(broken.map_or(Halt::Other(why), Halt::Bound)));
-        }
-        let begun = Instant::now();
-        let mut answered = begun;
-        let hold = self.hold;
-        tell(Event::Held { percent, hold });
-        let bar = bar(hold, percent);
-        let halt = loop {
-            match Figures::read(&watch.admin, policy) {
-                Ok(now) => {
-                    answered = Instant::now();
-                    *figures = now.since(&before);
-                    if begun.elapsed() < INTERVAL {
-                        figures.p99_ms = None;
-                    }
-                    if let Some(broken) = self.bounds.broken(figures, self.least) {
-                        break Some(Halt::Bound(broken));
-                    }
-                }
-                Err(error) if answered.elapsed() >= LOST => {
-                    let lost = humantime::format_duration(LOST);
-                    break Some(Halt::Other(format!("no answer for {lost}: {error:#}")));
-                }
-                Err(_) => {}
-            }
-            bar.set_position(begun.elapsed().as_secs());
-            bar.set_message(format!(
-                "{} of {} refused, {} of {} answers 5xx",
-                figures.refused, figures.decisions, figures.server_errors, figures.answers
-            ));
-            // Nobody vouches for a step whose end nobody saw.
-            let left = self.hold.saturating_sub(begun.elapsed());
-            if left.is_zero() && answered.elapsed() < LOOK {
-                break None;
-            }
-            if stop.sleep(LOOK.min(left.max(Duration::from_millis(20)))) {
-                break Some(Halt::Other(STOPPED.to_owned()));
-            }
-        };
-        bar.finish_and_clear();
-        Ok(halt)
-    }
-
-    fn promote(
-        &self,
-        folder: &Folder,
-        module: &Module,
-        watch: &Watch,
-        back: &Change,
-        stop: &Stop,
-    ) -> Result<Ended> {
-        let last = self.steps.shares().last().copied().unwrap_or(100);
-        let stopped = || Halt::Other(STOPPED.to_owned());
-        if stop.is_wished() {
-            return Ok(halted(folder, back, last, stopped()));
+    fn promote(&self, last: u8) -> Result<Ended> {
+        if self.stop.is_wished() {
+            return Ok(self.halted(last, Halt::Other(STOPPED.to_owned())));
         }
         // A policy that says itself for whom it holds is to hold for everybody now.
-        let held = if module.canary {
+        let held = if self.module.canary {
             Held::Canary {
                 percent: 100,
                 by: None,
@@ -233,47 +156,37 @@ impl Plan {
         } else {
             Held::AsPacked
         };
-        let done = Change::mount(folder, Slot::Gate, module, &held)
-            .and_then(|change| change.make(folder, Some(watch)));
-        let vms = match done {
-            Ok(Done::Everywhere(vms)) => vms,
-            Ok(Done::Written) => None,
-            Ok(Done::Undone(why)) => return Ok(halted(folder, back, last, Halt::Other(why))),
-            Err(error) => {
-                let halt = Halt::Other(format!("{error:#}"));
-                return Ok(halted(folder, back, last, halt));
+        let done = Change::mount(self.folder, Slot::Gate, self.module, &held)
+            .and_then(|change| change.make(self.folder, Some(self.watch)));
+        let halt = match done {
+            Ok(Done::Everywhere(vms)) => {
+                Change::empty(Slot::Candidate)
+                    .make(self.folder, None)
+                    .context(
+                        "the module is in the gate, and the candidate's slot could not be emptied",
+                    )?;
+                return Ok(Ended::Promoted { vms });
             }
+            Ok(Done::Written) => "nobody told what became of it".to_owned(),
+            Ok(Done::Undone(why) | Done::Unconfirmed(why)) => why,
+            Err(error) => format!("{error:#}"),
         };
-        Change::empty(Slot::Candidate)
-            .make(folder, None)
-            .context("the module is in the gate, and the candidate's slot could not be emptied")?;
-        Ok(Ended::Promoted { vms })
+        Ok(self.halted(last, Halt::Other(format!("not promoted: {halt}"))))
     }
-}
 
-fn halted(folder: &Folder, back: &Change, percent: u8, halt: Halt) -> Ended {
-    // By the file alone: Envoy may be what does not answer.
-    let left = back
-        .make(folder, None)
-        .err()
-        .map(|error| format!("{error:#}"));
-    let (reason, bound) = match halt {
-        Halt::Bound(broken) => (broken.to_string(), Some(broken)),
-        Halt::Other(reason) => (reason, None),
-    };
-    Ended::Halted {
-        percent,
-        reason,
-        bound,
-        left,
+    /// Puts the candidate's slot back.
+    fn halted(&self, percent: u8, halt: Halt) -> Ended {
+        // By the file alone: Envoy may be what does not answer.
+        let left = self.back.make(self.folder, None).err();
+        let (reason, bound) = match halt {
+            Halt::Bound(broken) => (broken.to_string(), Some(broken)),
+            Halt::Other(reason) => (reason, None),
+        };
+        Ended::Halted {
+            percent,
+            reason,
+            bound,
+            left: left.map(|error| format!("{error:#}")),
+        }
     }
-}
-
-fn bar(hold: Duration, percent: u8) -> ProgressBar {
-    let bar = ProgressBar::new(hold.as_secs());
-    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {elapsed} of {len}s  {msg}")
-    {
-        bar.set_style(style);
-    }
-    bar.with_prefix(format!("{percent}%"))
 }

@@ -55,7 +55,7 @@ async fn it_refuses_another_policy_with_that_reason() {
     assert!(refusal.log.contains(reason), "{refusal}");
 }
 
-/// What the tool has inside is what the build left beside it, and the tool of a build for debugging packs the same.
+/// What the tool has inside is what the build left beside it.
 #[tokio::test]
 async fn the_engine_inside_the_tool_is_the_one_that_was_built() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
