@@ -4,6 +4,7 @@
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::string_slice,
     clippy::unwrap_used,
     reason = "a test that cannot go on fails"
 )]

@@ -26,12 +26,20 @@ impl Envoy {
     ///
     /// A file cannot be copied, or the configuration does not have the places that are changed.
     pub fn copy_shipped(folder: &Path, origin: &Origin) -> Result<()> {
-        let from = crate::repo().join("envoy/ecds");
-        for entry in fs::read_dir(from)? {
-            let file = entry?.path();
+        for file in fs::read_dir(crate::repo().join("envoy/ecds"))? {
+            let file = file?.path();
             let name = file.file_name().context("a file's name")?;
             fs::copy(&file, folder.join(name))?;
         }
+        Self::with_free_ports(folder, origin)
+    }
+
+    /// Writes free ports and this origin into a copy of `envoy/ecds/`.
+    ///
+    /// # Errors
+    ///
+    /// The configuration does not have the places that are changed.
+    pub fn with_free_ports(folder: &Path, origin: &Origin) -> Result<()> {
         let config = folder.join("envoy.yaml");
         let mut text = fs::read_to_string(&config)?;
         let port = origin.address().port();
@@ -50,15 +58,16 @@ impl Envoy {
         Ok(())
     }
 
-    /// Starts Envoy with the `envoy.yaml` of `folder`, in that folder, with two workers, and waits until it is ready.
+    /// Starts Envoy with the `envoy.yaml` of the folder `within` another, in there, with two workers, and waits until it is ready.
     ///
     /// # Errors
     ///
     /// Envoy ended, or was not ready within a minute; the error holds its log.
-    pub async fn start_shipped(folder: TempDir) -> Result<Self> {
+    pub async fn start_shipped(folder: TempDir, within: &str) -> Result<Self> {
         let files = Files::write(folder.path(), None, None)?;
-        let within = Some(Path::new("."));
-        let mut process = Process::start(&binary::path()?, folder, "envoy.yaml", within, 2)?;
+        let config = format!("{within}/envoy.yaml");
+        let within = Some(Path::new(within));
+        let mut process = Process::start(&binary::path()?, folder, &config, within, 2)?;
         let client = Client::h1();
         let started = eventually(START, async || {
             if let Some(status) = process.ended() {

@@ -12,6 +12,7 @@ mod broken;
 mod caches;
 mod canary;
 mod crowd;
+mod documented;
 mod packed;
 mod shadow;
 mod stand;

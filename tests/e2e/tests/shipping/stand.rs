@@ -49,7 +49,7 @@ impl Stand {
         let to = folder.path().to_str().unwrap();
         let ship = ["ship", "first.wasm", "--to", to];
         is_done(&tool::run(files.path(), &ship).await.unwrap());
-        let envoy = Envoy::start_shipped(folder).await.unwrap();
+        let envoy = Envoy::start_shipped(folder, ".").await.unwrap();
         Self {
             envoy,
             origin,
