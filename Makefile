@@ -54,15 +54,8 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge --features test-switches --target-dir target/test-switches
 	@scripts/install-module target/test-switches tidegate-test
 
-.PHONY: policies
-policies: build ## Pack every policy of policies/ into dist/policies/
-	@mkdir -p dist/policies
-	@for policy in policies/*/; do \
-		dist/tidegate pack $$policy -o dist/policies/$$(basename $$policy).wasm; \
-	done
-
 .PHONY: test test-core test-cli test-wasm test-e2e test-matrix
-test: need lint test-core test-wasm build build-test test-cli ## Run every test: lint, core, wasm, and end to end on the newest and oldest Envoy
+test: need lint test-core test-wasm build build-test test-cli policies ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
@@ -71,7 +64,17 @@ test-core: ## Test the core natively
 	$(CARGO) test -p tidegate-core --all-features
 
 test-cli: build ## Test the command line as a process
+	@scripts/need cargo
 	$(CARGO) test -p tidegate-cli
+
+.PHONY: policies
+policies: build ## Lint and test every policy in policies/, and pack them into dist/policies/
+	@dist/tidegate lint policies/*/
+	@dist/tidegate test policies
+	@mkdir -p dist/policies
+	@for policy in policies/*/; do \
+		dist/tidegate pack $$policy -o dist/policies/$$(basename $$policy).wasm; \
+	done
 
 test-wasm: ## Run the core's table of decisions as wasm, under node
 	@scripts/need cargo wasm node

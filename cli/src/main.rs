@@ -1,10 +1,14 @@
 //! `tidegate`: lints, tests, explains, simulates, packs and ships policies, over the core that runs in Envoy.
 
+mod diff;
 mod exit;
+mod explain;
+mod lint;
 mod output;
 mod packed;
 mod policy_file;
 mod ship;
+mod testing;
 mod verbs;
 
 use std::process::ExitCode;

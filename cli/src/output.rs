@@ -57,6 +57,13 @@ impl Output {
         Ok(())
     }
 
+    /// Tells a person on standard error how it went; nothing where a program reads.
+    pub(crate) fn note(self, text: &str) {
+        if !self.is_json() {
+            anstream::eprintln!("{text}");
+        }
+    }
+
     /// Tells what went wrong, on standard error.
     pub(crate) fn error(self, text: &str) {
         anstream::eprintln!("{BAD}error{BAD:#}: {text}");

@@ -1,11 +1,15 @@
 //! The verbs, a file each.
 
 mod completions;
+mod diff;
+mod explain;
 mod inspect;
+mod lint;
 mod pack;
 mod rollback;
 mod schema;
 mod ship;
+mod test;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -16,6 +20,14 @@ use crate::output::Output;
 /// What is to be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Find every mistake of policies, and what their authors may not have meant
+    Lint(lint::Lint),
+    /// Run the cases that lie beside policies
+    Test(test::Test),
+    /// Say step by step what a policy makes of a request, and why
+    Explain(explain::Explain),
+    /// Say which callers two policies decide about differently
+    Diff(diff::Diff),
     /// Pack a policy and the engine into one module
     Pack(pack::Pack),
     /// Say what a module is and what is in it
@@ -37,6 +49,10 @@ impl Verb {
     /// What kept it from being done, for [`Exit::Unable`].
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         match self {
+            Self::Lint(verb) => verb.run(output),
+            Self::Test(verb) => verb.run(output),
+            Self::Explain(verb) => verb.run(output),
+            Self::Diff(verb) => verb.run(output),
             Self::Pack(verb) => verb.run(output),
             Self::Inspect(verb) => verb.run(output),
             Self::Ship(verb) => verb.run(output),

@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tidegate_core::cases::{self, Cases};
-use tidegate_core::policy::Policy;
 
 use crate::exit::Exit;
+use crate::lint::{self, Kind};
 use crate::output::{Output, QUIET, count};
 use crate::packed::{self, Digest, Engine, Section};
 use crate::policy_file;
@@ -51,14 +51,15 @@ impl Pack {
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         let file = policy_file::file(&self.policy);
         let document = policy_file::document(&file)?;
-        let policy = match Policy::parse(&document) {
-            Ok(policy) => policy,
-            Err(mistakes) => {
-                for mistake in mistakes {
-                    output.error(&format!("{}: {mistake}", file.display()));
-                }
-                return Ok(Exit::Failed);
+        let linted = lint::policy(&file, &document);
+        for finding in &linted.findings {
+            match finding.kind {
+                Kind::Mistake => output.error(&finding.to_string()),
+                Kind::Warning => output.progress(finding),
             }
+        }
+        let Some(policy) = linted.policy else {
+            return Ok(Exit::Failed);
         };
         let tests = policy_file::cases(&file);
         let steps = if tests.exists() {

@@ -29,10 +29,68 @@ fn takes(matcher: &RouteMatch, request: &Request<'_>, path: &[u8], host: &[u8]) 
     (methods.is_empty() || methods.iter().any(|m| m.as_bytes() == request.method))
         && pattern.as_ref().is_none_or(|p| path_matches(p, path))
         && wanted.as_ref().is_none_or(|w| w.as_bytes() == host)
-        && headers.iter().all(|(name, value)| {
-            let mut lines = request.lines(name);
-            lines.next() == Some(value.as_bytes()) && lines.next().is_none()
-        })
+        && headers
+            .iter()
+            .all(|(name, value)| has_header(request, name, value))
+}
+
+fn has_header(request: &Request<'_>, name: &str, value: &str) -> bool {
+    let mut lines = request.lines(name);
+    lines.next() == Some(value.as_bytes()) && lines.next().is_none()
+}
+
+/// What a route asks for that a request has not; for tools, which say why a route was passed over.
+#[cfg(feature = "cases")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missed {
+    /// One of the route's methods.
+    Method,
+    /// A path that fits.
+    Path,
+    /// The host.
+    Host,
+    /// This header, once and with the value.
+    Header(String),
+}
+
+/// The first thing that `matcher` asks for and `request` has not; `None` if it takes the request.
+#[cfg(feature = "cases")]
+pub fn missed(matcher: &RouteMatch, request: &Request<'_>) -> Option<Missed> {
+    let (path, host) = (canonical(request.path_only()), request.host());
+    let takes = |part: RouteMatch| takes(&part, request, &path, &host);
+    let RouteMatch {
+        methods,
+        path: pattern,
+        host: wanted,
+        headers,
+    } = matcher.clone();
+    let any = RouteMatch::default;
+    if !takes(RouteMatch { methods, ..any() }) {
+        return Some(Missed::Method);
+    }
+    if !takes(RouteMatch {
+        path: pattern,
+        ..any()
+    }) {
+        return Some(Missed::Path);
+    }
+    if !takes(RouteMatch {
+        host: wanted,
+        ..any()
+    }) {
+        return Some(Missed::Host);
+    }
+    let absent = |(name, value): &(String, String)| !has_header(request, name, value);
+    headers
+        .into_iter()
+        .find(absent)
+        .map(|(name, _)| Missed::Header(name))
+}
+
+/// Whether a pattern takes a path that is written as patterns write them; for tools.
+#[cfg(feature = "cases")]
+pub fn fits(pattern: &PathPattern, path: &str) -> bool {
+    path_matches(pattern, path.as_bytes())
 }
 
 fn path_matches(pattern: &PathPattern, path: &[u8]) -> bool {

@@ -2,6 +2,7 @@
 //! beside the policy, and run here on a made-up clock, and against a real Envoy in the end-to-end tests.
 
 mod copies;
+pub mod explain;
 mod facts;
 mod isolation;
 mod once;
@@ -13,7 +14,7 @@ pub use copies::{CacheKey, cache_key};
 pub use facts::CaseFacts;
 pub use isolation::{Found, Pair, pairs, warnings};
 pub use retries::retries;
-pub use run::{Failure, run};
+pub use run::{Failure, run, run_case};
 
 use serde::{Deserialize, Serialize};
 
@@ -158,9 +159,35 @@ pub struct Expect {
     /// Whether this is an earlier answer, sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<bool>,
+    /// Whether the origin gets the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<bool>,
+    /// The name of the route that the request takes, or `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// The rule that would refuse the request if its route, its policy or a limit were not in shadow, or `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<String>,
 }
 
 impl Expect {
+    /// This status, and nothing else said.
+    pub(crate) const fn of(status: u16) -> Self {
+        Self {
+            status,
+            kind: None,
+            violated: None,
+            retry_after: None,
+            remaining: None,
+            cache: None,
+            copy: None,
+            replayed: None,
+            reached: None,
+            route: None,
+            shadow: None,
+        }
+    }
+
     /// Whether `found` is what was expected, as far as that was said.
     pub fn agrees(&self, found: &Self) -> bool {
         let Self {
@@ -172,6 +199,9 @@ impl Expect {
             cache,
             copy,
             replayed,
+            reached,
+            route,
+            shadow,
         } = self;
         let same = |kind: &String| {
             found
@@ -187,6 +217,9 @@ impl Expect {
             && (cache.is_none() || *cache == found.cache)
             && (copy.is_none() || *copy == found.copy)
             && (replayed.is_none() || *replayed == found.replayed)
+            && (reached.is_none() || *reached == found.reached)
+            && (route.is_none() || *route == found.route)
+            && (shadow.is_none() || *shadow == found.shadow)
     }
 }
 

@@ -2,14 +2,14 @@
 
 use core::cell::Cell;
 
-use super::{CacheKey, Case, CaseFacts, Cases, Expect, Step, cache_key, once};
-use crate::admission::Said;
+use super::{CacheKey, Case, CaseFacts, CaseRequest, Cases, Expect, Step, cache_key, once};
+use crate::admission::{Said, Standing};
 use crate::answer;
 use crate::cache;
-use crate::denial::Denial;
+use crate::denial::{Denial, NO_RULE};
 use crate::engine::{self, Decision};
 use crate::idempotency::Turn;
-use crate::policy::{Mode, Policy};
+use crate::policy::{LimitId, Mode, Policy};
 use crate::quota::NANOS_PER_MILLI;
 use crate::request::Request;
 use crate::store::{MemoryStore, StoreError};
@@ -24,6 +24,8 @@ pub struct Failure {
     pub case: String,
     /// Which step, and which time: both from 1.
     pub step: (usize, u32),
+    /// When, in milliseconds after the case began.
+    pub at_ms: u64,
     /// What was expected.
     pub expected: Expect,
     /// What the policy said.
@@ -35,6 +37,7 @@ impl core::fmt::Display for Failure {
         let Self {
             case,
             step: (step, time),
+            at_ms: _,
             expected,
             found,
         } = self;
@@ -50,16 +53,26 @@ pub fn run(policy: &Policy, cases: &Cases) -> (usize, Vec<Failure>) {
     let mut ran = 0_usize;
     let mut failures = Vec::new();
     for case in &cases.cases {
-        let mut store = MemoryStore::new();
-        let mut copies = Copies::default();
-        for (index, step) in case.steps.iter().enumerate() {
-            for time in 1..=step.times {
-                ran = ran.saturating_add(1);
-                let found = observed(policy, step, ran, &mut store, &mut copies);
-                if !step.expect.agrees(&found) {
-                    failures.push(failure(case, (index.saturating_add(1), time), step, found));
-                    break;
-                }
+        let (steps, failed) = run_case(policy, case);
+        ran = ran.saturating_add(steps);
+        failures.extend(failed);
+    }
+    (ran, failures)
+}
+
+/// Runs one case; returns how many steps ran, and what went otherwise than expected.
+pub fn run_case(policy: &Policy, case: &Case) -> (usize, Vec<Failure>) {
+    let mut ran = 0_usize;
+    let mut failures = Vec::new();
+    let mut store = MemoryStore::new();
+    let mut copies = Copies::default();
+    for (index, step) in case.steps.iter().enumerate() {
+        for time in 1..=step.times {
+            ran = ran.saturating_add(1);
+            let found = observed(policy, step, ran, &mut store, &mut copies);
+            if !step.expect.agrees(&found) {
+                failures.push(failure(case, (index.saturating_add(1), time), step, found));
+                break;
             }
         }
     }
@@ -70,6 +83,7 @@ fn failure(case: &Case, step: (usize, u32), wanted: &Step, found: Expect) -> Fai
     Failure {
         case: case.name.clone(),
         step,
+        at_ms: wanted.at_ms,
         expected: wanted.expect.clone(),
         found,
     }
@@ -77,7 +91,7 @@ fn failure(case: &Case, step: (usize, u32), wanted: &Step, found: Expect) -> Fai
 
 /// The copies that a case spoke of so far, by the words that it has for them.
 #[derive(Default)]
-struct Copies(Vec<(CacheKey, String)>);
+pub(super) struct Copies(Vec<(CacheKey, String)>);
 
 impl Copies {
     /// The word for a copy. One that was not spoken of gets the word that is wanted, unless that is another's already.
@@ -94,38 +108,70 @@ impl Copies {
     }
 }
 
+/// Asks about the request of a case, the one with this number of all that ran.
+pub(super) fn ask<R>(request: &CaseRequest, ran: usize, then: impl FnOnce(&Request<'_>) -> R) -> R {
+    let CaseRequest {
+        method,
+        path,
+        host,
+        headers,
+        claims,
+        address,
+        body,
+    } = request;
+    let facts = CaseFacts {
+        address: address.clone(),
+        claims: claims.clone(),
+        has_body: body.is_some(),
+        // No two requests have one token.
+        randoms: Cell::new(number(ran).wrapping_shl(8)),
+        ..CaseFacts::default()
+    };
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        .collect();
+    then(&Request {
+        method: method.as_bytes(),
+        path: path.as_bytes(),
+        authority: host.as_bytes(),
+        headers: &headers,
+        facts: &facts,
+    })
+}
+
+/// So many milliseconds after a case began.
+pub(super) const fn time(at_ms: u64) -> u64 {
+    START.saturating_add(at_ms.saturating_mul(NANOS_PER_MILLI))
+}
+
+fn number(ran: usize) -> u64 {
+    u64::try_from(ran).unwrap_or(0)
+}
+
 /// What the policy says to the request of a step.
-fn observed(
+pub(super) fn observed(
     policy: &Policy,
     step: &Step,
     ran: usize,
     store: &mut MemoryStore,
     copies: &mut Copies,
 ) -> Expect {
-    let ran = u64::try_from(ran).unwrap_or(0);
-    let facts = CaseFacts {
-        address: step.request.address.clone(),
-        claims: step.request.claims.clone(),
-        has_body: step.request.body.is_some(),
-        // No two requests have one token.
-        randoms: Cell::new(ran.wrapping_shl(8)),
-        ..CaseFacts::default()
-    };
-    let headers: Vec<_> = step
-        .request
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
-        .collect();
-    let request = Request {
-        method: step.request.method.as_bytes(),
-        path: step.request.path.as_bytes(),
-        authority: step.request.host.as_bytes(),
-        headers: &headers,
-        facts: &facts,
-    };
-    let now = START.saturating_add(step.at_ms.saturating_mul(NANOS_PER_MILLI));
-    let mut decision = engine::decide(policy, &request, store, &mut (), now);
+    ask(&step.request, ran, |request| {
+        told(policy, step, request, ran, store, copies)
+    })
+}
+
+fn told(
+    policy: &Policy,
+    step: &Step,
+    request: &Request<'_>,
+    ran: usize,
+    store: &mut MemoryStore,
+    copies: &mut Copies,
+) -> Expect {
+    let now = time(step.at_ms);
+    let mut decision = engine::decide(policy, request, store, &mut (), now);
     let plan = decision.cache.take();
     let mut turn = core::mem::take(&mut decision.turn);
     if let Turn::Read(pending) = turn {
@@ -133,8 +179,14 @@ fn observed(
         turn = core::mem::take(&mut decision.turn);
     }
     let remaining = remaining(policy, &decision);
+    let route = decision.route.map_or(NO_RULE, |route| route.name.as_str());
+    let (route, shadow) = (Some(route.to_owned()), Some(in_shadow(policy, &decision)));
     if let Some(denial) = decision.enforced_denial() {
-        return refused(policy, &decision, denial, remaining);
+        return Expect {
+            route,
+            shadow,
+            ..refused(policy, &decision, denial, remaining)
+        };
     }
     let replay = match &turn {
         Turn::Replay(replay) if decision.mode == Mode::Enforce => Some(replay),
@@ -150,6 +202,9 @@ fn observed(
         cache: None,
         copy: None,
         replayed: Some(replay.is_some()),
+        reached: Some(replay.is_none()),
+        route,
+        shadow,
     };
     if found.replayed == Some(true) {
         return found;
@@ -165,9 +220,9 @@ fn observed(
     if let Some(plan) = &plan {
         found.cache = Some(plan.instruction.usage.word().to_owned());
         found.copy =
-            cache_key(&request, plan).and_then(|key| copies.word(key, step.expect.copy.as_ref()));
+            cache_key(request, plan).and_then(|key| copies.word(key, step.expect.copy.as_ref()));
         // A moment of its own: steps at one time follow each other.
-        let moment = now.saturating_add(ran);
+        let moment = now.saturating_add(number(ran));
         let renewed = cache::renew(plan.expected.stale, status, store, moment);
         debug_assert_ne!(renewed, Err(StoreError::Unavailable), "a store in memory");
     }
@@ -196,7 +251,30 @@ fn refused(
         cache: None,
         copy: None,
         replayed: Some(false),
+        reached: Some(false),
+        route: None,
+        shadow: None,
     }
+}
+
+/// The rule that would refuse a request, if nothing were in shadow: that of its mode first, then those of limits.
+pub(super) fn in_shadow(policy: &Policy, decision: &Decision<'_>) -> String {
+    let name = |id: LimitId| policy.limits.get(id.0).map(|limit| limit.name.as_str());
+    let denial = decision.denial.as_ref();
+    let by_mode = denial
+        .filter(|_| decision.enforced_denial().is_none())
+        .map(|denial| {
+            let limit = decision.refusing_limit().and_then(name);
+            limit.unwrap_or(denial.rule())
+        });
+    let by_limit = || {
+        let refuses = |s: &&Standing| s.shadow && matches!(s.said, Said::Wait(_) | Said::Never);
+        let refusing = decision.standings.iter().find(refuses).map(|s| s.limit);
+        refusing
+            .or(decision.unkeyed.first().copied())
+            .and_then(name)
+    };
+    by_mode.or_else(by_limit).unwrap_or(NO_RULE).to_owned()
 }
 
 fn remaining(policy: &Policy, decision: &Decision<'_>) -> Option<Vec<(String, u64)>> {

@@ -17,5 +17,7 @@ pub use capture::Capture;
 pub use outcome::Outcome;
 pub use replay::Replay;
 pub(crate) use subject::{Subject, subject};
+#[cfg(feature = "cases")]
+pub(crate) use turn::head;
 pub use turn::{Detached, Pending, Running, Turn, withdraw};
 pub(crate) use turn::{Table, begin, proceed};

@@ -569,7 +569,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
 }
 
 /// What a request was, but for its body: nothing that changes from one attempt to the next.
-fn head(request: &Request<'_>) -> Parts {
+pub(crate) fn head(request: &Request<'_>) -> Parts {
     let mut parts = Parts::new();
     parts.push(METHOD, request.method);
     parts.push(PATH, request.path);

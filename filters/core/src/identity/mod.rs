@@ -16,6 +16,8 @@ pub(crate) use percent::decode as decode_percent;
 pub use signed::sign_address;
 pub use source::MAX_VALUE_LEN;
 pub(crate) use source::digest;
+#[cfg(feature = "cases")]
+pub(crate) use source::name as source_name;
 
 use core::cell::OnceCell;
 use std::borrow::Cow;

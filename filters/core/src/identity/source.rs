@@ -30,7 +30,7 @@ pub(super) fn first_present<'a>(
 }
 
 /// The source as a policy names it.
-fn name(kind: &SourceKind) -> String {
+pub(crate) fn name(kind: &SourceKind) -> String {
     match kind {
         SourceKind::Jwt { claim, .. } => format!("jwt {claim}"),
         SourceKind::Header(name) => format!("header {name}"),

@@ -26,7 +26,7 @@ pub use self::mistake::Mistake;
 pub use self::packed::Packed;
 pub use self::parse::Checked;
 #[cfg(feature = "cases")]
-pub(crate) use self::pointer::{Pointer, Step};
+pub use self::pointer::{Pointer, Step};
 pub use self::read::MAX_DOCUMENT_BYTES;
 #[cfg(feature = "schema")]
 pub use self::schema::schema;

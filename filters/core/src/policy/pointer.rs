@@ -6,12 +6,14 @@ use deserr::ValuePointerRef;
 
 /// A place in a document, outermost step first; written like `$.routes[2].match.path`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pointer(pub(crate) Vec<Step>);
+pub struct Pointer(pub Vec<Step>);
 
 /// One step of a [`Pointer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
+    /// To the member of an object.
     Key(String),
+    /// To the item of a list, counted from 0.
     Index(usize),
 }
 

@@ -17,9 +17,12 @@ pub(crate) fn found(answer: &Answer, expected: &Expect) -> Result<Expect> {
             .map(|names| names.iter().filter_map(text).collect()),
         retry_after: answer.retry_after(),
         remaining: Some(structured::remaining(&answer.headers)?),
-        // Nothing of this can be seen from outside.
+        // Nothing of these can be seen from outside.
         cache: expected.cache.clone(),
         copy: expected.copy.clone(),
         replayed: Some(answer.header("idempotent-replayed") == Some("true")),
+        reached: expected.reached,
+        route: expected.route.clone(),
+        shadow: expected.shadow.clone(),
     })
 }

@@ -1,0 +1,188 @@
+//! The document as a whole.
+
+use tidegate_core::policy::{Mode, Policy, RateLimitHeaders, StoreErrorRule};
+use tidegate_core::records::Room;
+
+use super::change::{Changes, Kind, Weight, at};
+use super::names::Names;
+use super::{canary, identity, limit, routes, words};
+
+pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
+    let Policy {
+        name,
+        version,
+        mode,
+        canary: _,
+        identity: old_identity,
+        limits: _,
+        always: _,
+        routes: _,
+        problem_base,
+        headers,
+        legacy_headers,
+        store_error,
+        store_full,
+        room,
+    } = old;
+    if *name != new.name {
+        changes.weigh(
+            Weight::Everybody,
+            Kind::Changed,
+            &at(&["policy"]),
+            format!("it is another policy (`{name}` -> `{}`): all buckets, records and copies start anew", new.name),
+        );
+    }
+    if *mode != new.mode {
+        let (kind, text) = match new.mode {
+            Mode::Shadow => (
+                Kind::Looser,
+                "every caller: nobody is refused any more (enforce -> shadow)",
+            ),
+            Mode::Enforce => (
+                Kind::Stricter,
+                "every caller: what was counted is refused (shadow -> enforce)",
+            ),
+        };
+        changes.weigh(Weight::Everybody, kind, &at(&["mode"]), text);
+    }
+    canary::compare(old, new, changes);
+    identity::compare(old_identity, &new.identity, changes);
+    limit::compare_all(old, new, changes);
+    always(old, new, changes);
+    routes::compare(old, new, changes);
+    if old.caches() != new.caches() {
+        let text = if new.caches() {
+            "every caller: nothing of a route without `cache` is stored any more"
+        } else {
+            "every caller: nothing is said to caches any more, which keep what the origin lets them"
+        };
+        changes.weigh(Weight::Everybody, Kind::Changed, &at(&["routes"]), text);
+    }
+    rule(
+        "store_error",
+        "whose limits or record cannot be read",
+        (*store_error, new.store_error),
+        changes,
+    );
+    rule(
+        "store_full",
+        "for whose record there is no room",
+        (*store_full, new.store_full),
+        changes,
+    );
+    self::room(room, &new.room, changes);
+    let mut told = |key: &str, text: String| {
+        changes.weigh(Weight::Told, Kind::Changed, &at(&[key]), text);
+    };
+    if *version != new.version {
+        told(
+            "version",
+            format!("version `{version}` -> `{}`", new.version),
+        );
+    }
+    if *headers != new.headers {
+        let (old, new) = (sent(*headers), sent(new.headers));
+        told("headers", format!("`RateLimit` is sent {old} -> {new}"));
+    }
+    if *legacy_headers != new.legacy_headers {
+        let word = if new.legacy_headers { "now" } else { "no more" };
+        told("legacy_headers", format!("`X-RateLimit-*` is {word} sent"));
+    }
+    if *problem_base != new.problem_base {
+        let base = |base: &Option<String>| {
+            base.clone()
+                .unwrap_or_else(|| "urn:tidegate:problem:".to_owned())
+        };
+        let (old, new) = (base(problem_base), base(&new.problem_base));
+        told(
+            "problem_base",
+            format!("types of problems begin with `{old}` -> `{new}`: who goes by them must know"),
+        );
+    }
+}
+
+/// The limits of every request. One that only one policy has is told of where that is.
+fn always(old: &Policy, new: &Policy, changes: &mut Changes) {
+    let old_names = limit::shared((old, new), words::limits(old, &old.always));
+    let new_names = limit::shared((old, new), words::limits(new, &new.always));
+    let names = Names::compare(&old_names, &new_names);
+    let place = at(&["always"]);
+    for name in names.gone {
+        changes.weigh(
+            Weight::Everybody,
+            Kind::Looser,
+            &place,
+            format!("every request: no longer limited by `{name}`"),
+        );
+    }
+    for name in names.added {
+        changes.weigh(
+            Weight::Everybody,
+            Kind::Stricter,
+            &place,
+            format!("every request: limited by `{name}`"),
+        );
+    }
+    if let Some(order) = names.reordered {
+        let order = words::list(&order);
+        changes.add(
+            Kind::Changed,
+            &place,
+            format!("every request: limits are asked in the order {order}; the first that refuses is told of"),
+        );
+    }
+}
+
+fn rule(
+    key: &str,
+    whose: &str,
+    (old, new): (StoreErrorRule, StoreErrorRule),
+    changes: &mut Changes,
+) {
+    if old == new {
+        return;
+    }
+    let kind = match new {
+        StoreErrorRule::Pass => Kind::Looser,
+        StoreErrorRule::Reject => Kind::Stricter,
+    };
+    let (old, new) = (words::rule(old), words::rule(new));
+    changes.add(
+        kind,
+        &at(&[key]),
+        format!("a request {whose}: {old} -> {new}"),
+    );
+}
+
+fn room(old: &Room, new: &Room, changes: &mut Changes) {
+    let Room { records, bytes } = old;
+    if *records != new.records {
+        changes.weigh(
+            Weight::Everybody,
+            Kind::Changed,
+            &at(&["capacity", "records"]),
+            format!("room for {records} -> {} records: all records start anew, and what was done before is not recognised", new.records),
+        );
+    }
+    if *bytes != new.bytes {
+        let kind = if new.bytes > *bytes {
+            Kind::Looser
+        } else {
+            Kind::Stricter
+        };
+        let (old, new) = (words::size(*bytes), words::size(new.bytes));
+        changes.add(
+            kind,
+            &at(&["capacity", "bytes"]),
+            format!("room for stored answers: {old} -> {new}"),
+        );
+    }
+}
+
+const fn sent(headers: RateLimitHeaders) -> &'static str {
+    match headers {
+        RateLimitHeaders::Always => "always",
+        RateLimitHeaders::Denied => "with refusals",
+        RateLimitHeaders::Off => "never",
+    }
+}

@@ -1,0 +1,40 @@
+//! How each mount of the module is set up, whatever its policy.
+
+use super::Findings;
+use super::mount::{Mount, Role};
+
+pub(super) fn check(mount: &Mount<'_>, findings: &mut Findings) {
+    let config = &mount.config;
+    let place = |key| config.get(key).unwrap_or_else(|| config.clone());
+    match mount.role {
+        Some(Role::Gate | Role::Origin) => {}
+        Some(Role::Admin) => findings.mistake(
+            &place("root_id"),
+            "this version does not have the role `admin` yet; mount `gate` and `origin`",
+        ),
+        None => {
+            let message = match config.text_of("root_id").filter(|id| !id.is_empty()) {
+                Some(id) => format!("`{id}` is not a role; write `gate` or `origin`"),
+                None => "`root_id` is not set; write `gate` or `origin`".to_owned(),
+            };
+            findings.mistake(&place("root_id"), message);
+        }
+    }
+    if config.text_of("failure_policy") != Some("FAIL_RELOAD") {
+        findings.warn(
+            &place("failure_policy"),
+            "after a crash this worker answers 503, or lets everything through, until Envoy restarts; write `failure_policy: FAIL_RELOAD`",
+        );
+    }
+    if mount.vm_id.is_none() {
+        findings.warn(
+            &place("vm_config"),
+            "`vm_id` is not set, and the state of the limits is kept under it; give each policy its own, and never rename it",
+        );
+    }
+    if let Some(document) = &mount.document {
+        for mistake in &document.mistakes {
+            findings.mistake(&document.at, format!("in the policy, {mistake}"));
+        }
+    }
+}

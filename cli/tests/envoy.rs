@@ -1,0 +1,525 @@
+//! `tidegate lint --envoy`, as a process: what is shipped is clean, and what is broken in it is told.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{root, run_in};
+use serde_json::Value;
+
+/// Every policy in an Envoy configuration.
+fn documents(value: &Value, found: &mut Vec<String>) {
+    if let Some(text) = value
+        .pointer("/configuration/value")
+        .and_then(Value::as_str)
+        && text.contains("\"policy\"")
+    {
+        found.push(text.to_owned());
+    }
+    let members = value
+        .as_object()
+        .into_iter()
+        .flat_map(|members| members.values());
+    for member in members.chain(value.as_array().into_iter().flatten()) {
+        documents(member, found);
+    }
+}
+
+/// The files below a folder with this ending.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "yaml") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_configuration_to_copy_is_clean_with_its_policy() {
+    let mut all = Vec::new();
+    files(&root().join("envoy"), &mut all);
+    let mut looked_at = 0;
+    for file in all {
+        let value: Value = serde_saphyr::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let mut found = Vec::new();
+        documents(&value, &mut found);
+        let folder = tempfile::tempdir().unwrap();
+        for document in &found {
+            fs::write(folder.path().join("policy.json"), document).unwrap();
+            let ran = run_in(
+                folder.path(),
+                &["lint", ".", "--envoy", file.to_str().unwrap()],
+            );
+            assert_eq!(
+                (ran.status, ran.out.as_str()),
+                (0, ""),
+                "{}",
+                file.display()
+            );
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at >= 7, "{looked_at}");
+}
+
+/// A policy with a limit, and these members.
+fn policy(members: &str) -> String {
+    format!(
+        r#"{{"policy": "guests", "version": "1", "identity": {{"account": [{{"header": "x-api-key", "secret": true}}]}},
+            "limits": {{"account": {{"per": ["account"], "rate": "30/min", "burst": 3}}}}, "always": ["account"]{members}}}"#
+    )
+}
+
+const ONCE: &str = r#", "routes": [{"name": "charges", "match": {"methods": ["POST"], "path": "/charges"}, "idempotency": {"key": "required"}}]"#;
+const SCOPED: &str = r#", "routes": [{"name": "orders", "match": {"path": "/orders/*"}, "cache": {"scope": ["account"]}}]"#;
+
+/// What is said about one of the configurations to copy after these edits, as `PATH MESSAGE`.
+fn said(policy: &str, file: &str, edits: &[(&str, &str)]) -> Vec<String> {
+    let mut text = fs::read_to_string(root().join("envoy").join(file)).unwrap();
+    // The policy in the file is the one that is asked about.
+    text = text.replace("\"policy\": \"storefront\"", "\"policy\": \"guests\"");
+    for (from, to) in edits {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("policy.json"), policy).unwrap();
+    fs::write(folder.path().join("envoy.yaml"), &text).unwrap();
+    let ran = run_in(
+        folder.path(),
+        &[
+            "lint",
+            "policy.json",
+            "--envoy",
+            "envoy.yaml",
+            "--format",
+            "json",
+        ],
+    );
+    let report = ran.json();
+    let findings = report["findings"].as_array().unwrap();
+    let mistakes = report["mistakes"].as_u64().unwrap();
+    let status = match (mistakes, findings.len()) {
+        (0, 0) => 0,
+        (0, _) => 3,
+        _ => 1,
+    };
+    assert_eq!(ran.status, status, "{report}");
+    let lines: Vec<&str> = text.lines().collect();
+    findings
+        .iter()
+        .map(|found| {
+            assert_eq!(found["file"], "envoy.yaml", "{found}");
+            // It points to the key that the path ends with.
+            let (line, column) = (
+                found["line"].as_u64().unwrap(),
+                found["column"].as_u64().unwrap(),
+            );
+            let path = found["path"].as_str().unwrap();
+            let rest: String = lines[usize::try_from(line - 1).unwrap()]
+                .chars()
+                .skip(usize::try_from(column - 1).unwrap())
+                .collect();
+            let key = path.rsplit('.').next().unwrap();
+            assert!(
+                key.ends_with(']') || path == "$" || rest.starts_with(key),
+                "{path}: {rest}"
+            );
+            format!("{path} {}", found["message"].as_str().unwrap())
+        })
+        .collect()
+}
+
+/// Asserts that exactly these things are said: each the end of a path, and a part of a message.
+fn says(policy: &str, file: &str, edits: &[(&str, &str)], expected: &[(&str, &str)]) {
+    let said = said(policy, file, edits);
+    assert_eq!(said.len(), expected.len(), "{said:#?}");
+    for (said, (path, message)) in said.iter().zip(expected) {
+        let (found, rest) = said.split_once(' ').unwrap();
+        assert!(found.ends_with(path), "{said}, not {path}");
+        assert!(rest.contains(message), "{said}, not {message}");
+    }
+}
+
+#[test]
+fn how_a_mount_is_set_up() {
+    let plain = policy("");
+    says(&plain, "gate.yaml", &[], &[]);
+    says(
+        &plain,
+        "gate.yaml",
+        &[("                failure_policy: FAIL_RELOAD\n", "")],
+        &[("typed_config.config", "write `failure_policy: FAIL_RELOAD`")],
+    );
+    says(
+        &plain,
+        "gate.yaml",
+        &[("                  vm_id: tidegate-guests\n", "")],
+        &[(".vm_config", "`vm_id` is not set")],
+    );
+    says(
+        &plain,
+        "gate.yaml",
+        &[("root_id: gate", "root_id: gateway")],
+        &[(
+            ".root_id",
+            "`gateway` is not a role; write `gate` or `origin`",
+        )],
+    );
+    says(
+        &plain,
+        "gate.yaml",
+        &[("root_id: gate", "root_id: admin")],
+        &[(".root_id", "does not have the role `admin` yet")],
+    );
+    says(
+        &plain,
+        "gate.yaml",
+        &[("\"rate\": \"30/min\"", "\"rate\": \"30/minute\"")],
+        &[(
+            ".configuration.value",
+            "in the policy, `$.limits.account.rate`: `30/minute` is not a rate",
+        )],
+    );
+    says(
+        &plain,
+        "gate.yaml",
+        &[("\"policy\": \"guests\"", "\"policy\": \"others\"")],
+        &[("$", "the policy `guests` is mounted nowhere here")],
+    );
+}
+
+#[test]
+fn one_path_for_all() {
+    says(
+        &policy(""),
+        "gate.yaml",
+        &[
+            ("normalize_path: true", "normalize_path: false"),
+            ("          merge_slashes: true\n", ""),
+        ],
+        &[
+            ("typed_config", "write `merge_slashes: true`"),
+            (".normalize_path", "write `normalize_path: true`"),
+        ],
+    );
+}
+
+#[test]
+fn bodies_have_to_be_read() {
+    let once = policy(ONCE);
+    says(&once, "gate.yaml", &[], &[]);
+    says(
+        &once,
+        "gate.yaml",
+        &[(
+            "                allow_on_headers_stop_iteration: true\n",
+            "",
+        )],
+        &[(
+            "typed_config.config",
+            "write `allow_on_headers_stop_iteration: true`",
+        )],
+    );
+    // Who reads none does not need it.
+    says(
+        &policy(""),
+        "gate.yaml",
+        &[(
+            "                allow_on_headers_stop_iteration: true\n",
+            "",
+        )],
+        &[],
+    );
+    let large = once.replace("\"required\"}", "\"required\", \"max_body\": \"2MiB\"}");
+    let listener = "  - name: ingress\n";
+    let limit = "  - name: ingress\n    per_connection_buffer_limit_bytes: 4194304\n";
+    says(
+        &large,
+        "gate.yaml",
+        &[],
+        &[(
+            "listeners[0]",
+            "write `per_connection_buffer_limit_bytes: 2097152`",
+        )],
+    );
+    says(&large, "gate.yaml", &[(listener, limit)], &[]);
+    says(
+        &once,
+        "gate.yaml",
+        &[(listener, &limit.replace("4194304", "65536"))],
+        &[(
+            ".per_connection_buffer_limit_bytes",
+            "Envoy holds 65536 bytes",
+        )],
+    );
+}
+
+#[test]
+fn what_is_made_once_is_not_sent_again_by_envoy() {
+    let route = "route: {cluster: origin}";
+    let again = [(
+        route,
+        "route: {cluster: origin, retry_policy: {retry_on: 5xx}}",
+    )];
+    says(
+        &policy(ONCE),
+        "gate.yaml",
+        &again,
+        &[(".route.retry_policy", "leave `retry_policy` out for it")],
+    );
+    says(&policy(""), "gate.yaml", &again, &[]);
+    says(
+        &policy(ONCE),
+        "gate.yaml",
+        &[(
+            route,
+            "route: {cluster: origin, hedge_policy: {hedge_on_per_try_timeout: true}}",
+        )],
+        &[(".route.hedge_policy", "leave `hedge_policy` out for it")],
+    );
+    says(
+        &policy(ONCE),
+        "gate.yaml",
+        &[(
+            route,
+            "route: {cluster: origin}\n                request_headers_to_add: [{header: {key: X-Envoy-Retry-On, value: 5xx}}]",
+        )],
+        &[(
+            "request_headers_to_add[0]",
+            "`x-envoy-retry-on` has Envoy send a request again",
+        )],
+    );
+}
+
+/// The filter `jwt_authn`, that leaves the claims under this name.
+fn jwt(payload: &str) -> String {
+    format!(
+        "          - name: jwt\n            typed_config:\n              \"@type\": type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication\n              providers: {{idp: {{issuer: i, payload_in_metadata: {payload}}}}}\n"
+    )
+}
+
+#[test]
+fn claims_are_verified_before_the_gate() {
+    let claims = policy("").replace(
+        r#"{"header": "x-api-key", "secret": true}"#,
+        r#"{"jwt": "sub"}"#,
+    );
+    let (gate, router) = (
+        "          - name: tidegate\n",
+        "          - name: envoy.filters.http.router\n",
+    );
+    says(
+        &claims,
+        "gate.yaml",
+        &[],
+        &[(
+            "http_filters[0]",
+            "no `jwt_authn` before the gate verifies any",
+        )],
+    );
+    let with = |at: &'static str, payload| (at, format!("{}{at}", jwt(payload)));
+    let (at, text) = with(gate, "jwt_payload");
+    says(&claims, "gate.yaml", &[(at, &text)], &[]);
+    let (at, text) = with(router, "jwt_payload");
+    says(
+        &claims,
+        "gate.yaml",
+        &[(at, &text)],
+        &[("http_filters[0]", "`jwt_authn` stands behind the gate")],
+    );
+    let (at, text) = with(gate, "other");
+    says(
+        &claims,
+        "gate.yaml",
+        &[(at, &text)],
+        &[(
+            "http_filters[1]",
+            "write `payload_in_metadata: jwt_payload`",
+        )],
+    );
+}
+
+#[test]
+fn keys_are_in_the_environment() {
+    let signed = policy("").replace(
+        r#""identity": {"#,
+        r#""identity": {"address": {"signed": {"header": "x-client", "key_env": "ADDRESS_KEY"}}, "#,
+    );
+    says(
+        &signed,
+        "gate.yaml",
+        &[],
+        &[(".vm_config", "`environment_variables` has no `ADDRESS_KEY`")],
+    );
+    let id = "vm_id: tidegate-guests\n";
+    says(
+        &signed,
+        "gate.yaml",
+        &[(
+            id,
+            "vm_id: tidegate-guests\n                  environment_variables: {key_values: {ADDRESS_KEY: k}}\n",
+        )],
+        &[],
+    );
+    says(
+        &policy(SCOPED),
+        "cache-v2.yaml",
+        &[(
+            "environment_variables: {host_env_keys: [TIDEGATE_SCOPE_KEY]}",
+            "environment_variables: {}",
+        )],
+        &[(
+            ".vm_config",
+            "`environment_variables` has no `TIDEGATE_SCOPE_KEY`",
+        )],
+    );
+}
+
+#[test]
+fn around_envoys_own_cache() {
+    let scoped = policy(SCOPED);
+    says(&scoped, "cache-v2.yaml", &[], &[]);
+    says(&scoped, "cache.yaml", &[], &[]);
+    says(
+        &scoped,
+        "cache-v2.yaml",
+        &[(
+            "vm_id: tidegate-storefront-origin",
+            "vm_id: tidegate-storefront",
+        )],
+        &[(
+            ".vm_id",
+            "`tidegate-storefront` is the `vm_id` of a mount as `gate` too",
+        )],
+    );
+    says(
+        &scoped,
+        "cache-v2.yaml",
+        &[
+            ("root_id: origin", "root_id: gate"),
+            (
+                "vm_id: tidegate-storefront-origin",
+                "vm_id: tidegate-storefront",
+            ),
+        ],
+        &[
+            (
+                "clusters[0]",
+                "`origin` has no role `origin` that takes the marks out",
+            ),
+            (
+                "http_filters[0]",
+                "the gate stands among the filters of a cluster",
+            ),
+        ],
+    );
+    says(
+        &scoped.replace("[\"account\"]}}]", "[\"account\"], \"by\": \"header\"}}]"),
+        "cache-v2.yaml",
+        &[],
+        &[("http_filters[1]", "write `\"by\": \"path\"`")],
+    );
+}
+
+#[test]
+fn the_gate_stands_before_cache_and_router() {
+    let (first, last) = ("          - name: tidegate\n", "          route_config:\n");
+    for (name, kind, message) in [
+        (
+            "cache",
+            "cache_v2.v3.CacheV2Config",
+            "the gate stands behind a cache filter",
+        ),
+        (
+            "router",
+            "router.v3.Router",
+            "the gate stands behind the router",
+        ),
+    ] {
+        let filter = format!(
+            "          - name: {name}\n            typed_config: {{\"@type\": type.googleapis.com/envoy.extensions.filters.http.{kind}}}\n{first}"
+        );
+        says(
+            &policy(""),
+            "gate.yaml",
+            &[(first, &filter)],
+            &[("http_filters[1]", message)],
+        );
+    }
+    let origin = format!(
+        "          - name: back\n            typed_config:\n              \"@type\": type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm\n              config: {{root_id: origin, failure_policy: FAIL_RELOAD, vm_config: {{vm_id: back}}}}\n{last}"
+    );
+    says(
+        &policy(SCOPED),
+        "cache-v2.yaml",
+        &[(last, &origin)],
+        &[(
+            "http_filters[3]",
+            "do not pass the role `origin` in a listener",
+        )],
+    );
+}
+
+#[test]
+fn resources_that_are_sent_apart_are_part_of_their_envoy() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("policy.json", &policy(ONCE));
+    let bootstrap = r#"{"static_resources": {"listeners": [{"filter_chains": [{"filters": [{"typed_config": {
+        "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+        "normalizePath": true, "mergeSlashes": true,
+        "http_filters": [
+          {"name": "gate", "config_discovery": {"type_urls": ["type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm"]}},
+          {"name": "router", "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}
+        ]}}]}]}]}}"#;
+    let sent = r#"{"resources": [{"@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig", "name": "gate",
+        "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm", "config": {
+          "root_id": "gate", "failure_policy": "FAIL_RELOAD", "vm_config": {"vm_id": "v"}}}}]}"#;
+    fs::create_dir(folder.path().join("envoy")).unwrap();
+    write("envoy/bootstrap.json", bootstrap);
+    let arguments = ["lint", "policy.json", "--envoy", "envoy"];
+    // The mount is not here: nothing can be said of it.
+    let ran = run_in(folder.path(), &arguments);
+    assert_eq!((ran.status, ran.out.as_str()), (0, ""));
+    write("envoy/gate.json", sent);
+    let ran = run_in(folder.path(), &arguments);
+    assert_eq!(ran.status, 3);
+    assert!(ran.out.starts_with("envoy/gate.json:2:"), "{}", ran.out);
+    assert!(
+        ran.out.contains("allow_on_headers_stop_iteration"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(ran.out.lines().count(), 1, "{}", ran.out);
+}
+
+#[test]
+fn a_configuration_that_is_no_yaml_is_a_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("policy.json"), policy("")).unwrap();
+    fs::write(folder.path().join("envoy.yaml"), "a: b\n c: [d\n").unwrap();
+    let ran = run_in(
+        folder.path(),
+        &["lint", "policy.json", "--envoy", "envoy.yaml"],
+    );
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.out.starts_with("envoy.yaml:"), "{}", ran.out);
+    assert!(ran.out.contains("`$`: not YAML: "), "{}", ran.out);
+    assert_eq!(ran.out.lines().count(), 1, "{}", ran.out);
+    let ran = run_in(
+        folder.path(),
+        &["lint", "policy.json", "--envoy", "none.yaml"],
+    );
+    assert_eq!(ran.status, 4);
+}
