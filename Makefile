@@ -12,8 +12,6 @@ ENVOY_OLDEST := 1.36.4
 ENVOY_BETWEEN := 1.37.0 1.38.2 1.39.3
 
 CARGO := cargo
-# The command line, from this source.
-TIDEGATE := $(CARGO) run -q -p tidegate-cli --
 WASM_TARGET := wasm32-wasip1
 RUNNER := wasm-bindgen-test-runner
 
@@ -44,10 +42,12 @@ run: need-demo build ## The same, and keep it up until ctrl-c
 	@$(CARGO) run -q -p tidegate-e2e --bin demo -- --keep
 
 .PHONY: build build-test
-build: ## Build dist/tidegate.wasm
+build: ## Build dist/tidegate.wasm, and dist/tidegate, the tool, with it inside
 	@scripts/need cargo wasm
 	$(CARGO) build --release --target $(WASM_TARGET) -p tidegate-edge --target-dir target
 	@scripts/install-module target tidegate
+	TIDEGATE_ENGINE=dist/tidegate.wasm $(CARGO) build --profile tool -p tidegate-cli --target-dir target
+	@install -m 755 target/tool/tidegate dist/tidegate.next && mv dist/tidegate.next dist/tidegate
 
 build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/need cargo wasm
@@ -55,7 +55,7 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/install-module target/test-switches tidegate-test
 
 .PHONY: test test-core test-cli test-wasm test-e2e test-matrix
-test: need lint test-core test-cli policies test-wasm build build-test ## Run every test: lint, core, command line, policies, wasm, and end to end on the newest and oldest Envoy
+test: need lint test-core test-wasm build build-test test-cli policies ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
@@ -63,16 +63,18 @@ test-core: ## Test the core natively
 	@scripts/need cargo
 	$(CARGO) test -p tidegate-core --all-features
 
-test-cli: ## Test the command line as a process
+test-cli: build ## Test the command line as a process
 	@scripts/need cargo
 	$(CARGO) test -p tidegate-cli
 
 .PHONY: policies
-policies: ## Lint and test every policy in policies/
-	@scripts/need cargo
-	@$(CARGO) build -q -p tidegate-cli
-	@$(TIDEGATE) lint policies/*/
-	@$(TIDEGATE) test policies
+policies: build ## Lint and test every policy in policies/, and pack them into dist/policies/
+	@dist/tidegate lint policies/*/
+	@dist/tidegate test policies
+	@mkdir -p dist/policies
+	@for policy in policies/*/; do \
+		dist/tidegate pack $$policy -o dist/policies/$$(basename $$policy).wasm; \
+	done
 
 test-wasm: ## Run the core's table of decisions as wasm, under node
 	@scripts/need cargo wasm node

@@ -5,7 +5,9 @@ mod exit;
 mod explain;
 mod lint;
 mod output;
+mod packed;
 mod policy_file;
+mod ship;
 mod testing;
 mod verbs;
 

@@ -68,6 +68,16 @@ impl Output {
     pub(crate) fn error(self, text: &str) {
         anstream::eprintln!("{BAD}error{BAD:#}: {text}");
     }
+
+    /// Tells how far it is, on standard error.
+    pub(crate) fn progress(self, text: impl std::fmt::Display) {
+        anstream::eprintln!("{text}");
+    }
+
+    /// Tells what deserves a look, on standard error.
+    pub(crate) fn caution(self, text: &str) {
+        anstream::eprintln!("{CAUTION}warning{CAUTION:#}: {text}");
+    }
 }
 
 /// `1 case`, `2 cases`.

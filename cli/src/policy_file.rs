@@ -1,9 +1,12 @@
 //! Policies as they lie in files.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
+
+use crate::packed;
 
 /// The name of a policy in its folder.
 pub(crate) const POLICY: &str = "policy.json";
@@ -25,18 +28,67 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))
 }
 
-/// The document that `path` means: a policy's JSON text, in a file or in a folder's `policy.json`.
+/// Reads the file of a module.
 ///
 /// # Errors
-/// Where it cannot be read, or is no text of a policy.
+/// It cannot be read, or is larger than a module may be.
+pub(crate) fn read_module(path: &Path) -> Result<Vec<u8>> {
+    let shown = || format!("`{}` cannot be read", path.display());
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).with_context(shown)?;
+    file.take(packed::MAX_MODULE_BYTES.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .with_context(shown)?;
+    let fits = u64::try_from(bytes.len()).is_ok_and(|size| size <= packed::MAX_MODULE_BYTES);
+    ensure!(
+        fits,
+        "`{}` is larger than 64 MiB, which no module is",
+        path.display()
+    );
+    Ok(bytes)
+}
+
+/// The document of a policy: a JSON file, a folder with a `policy.json`, or a packed module.
+///
+/// # Errors
+/// The file cannot be read, or is a module without a policy, or one that is not what it says.
 pub(crate) fn document(path: &Path) -> Result<Vec<u8>> {
     let file = file(path);
     let bytes = read(&file)?;
-    if bytes.starts_with(b"\0asm") {
-        bail!(
-            "`{}` is a wasm module; name the JSON document that it was packed from",
-            file.display()
-        );
+    if packed::is_module(&bytes) {
+        let (_, packed) = packed::open(&file)?;
+        return Ok(packed.document);
     }
     Ok(bytes)
+}
+
+/// The file of a policy's cases, beside it: `policy.test.json` beside `policy.json`.
+pub(crate) fn cases(policy: &Path) -> PathBuf {
+    policy.with_extension("test.json")
+}
+
+/// Puts `bytes` at `path` by a rename, so that nobody ever reads half of them. Everybody may read it.
+///
+/// # Errors
+/// It cannot be written; what was there stays.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let mut next = tempfile::NamedTempFile::new_in(folder)?;
+        next.write_all(bytes)?;
+        // A temporary file is its owner's alone, and Envoy may run as somebody else.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            next.as_file()
+                .set_permissions(fs::Permissions::from_mode(0o644))?;
+        }
+        next.as_file().sync_all()?;
+        next.persist(path)?;
+        Ok(())
+    };
+    write().with_context(|| format!("`{}` cannot be written", path.display()))
 }

@@ -3,8 +3,12 @@
 mod completions;
 mod diff;
 mod explain;
+mod inspect;
 mod lint;
+mod pack;
+mod rollback;
 mod schema;
+mod ship;
 mod test;
 
 use anyhow::Result;
@@ -24,6 +28,14 @@ pub(crate) enum Verb {
     Explain(explain::Explain),
     /// Say which callers two policies decide about differently
     Diff(diff::Diff),
+    /// Pack a policy and the engine into one module
+    Pack(pack::Pack),
+    /// Say what a module is and what is in it
+    Inspect(inspect::Inspect),
+    /// Mount a packed module in a running Envoy
+    Ship(ship::Ship),
+    /// Mount again what was mounted before
+    Rollback(rollback::Rollback),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -41,6 +53,10 @@ impl Verb {
             Self::Test(verb) => verb.run(output),
             Self::Explain(verb) => verb.run(output),
             Self::Diff(verb) => verb.run(output),
+            Self::Pack(verb) => verb.run(output),
+            Self::Inspect(verb) => verb.run(output),
+            Self::Ship(verb) => verb.run(output),
+            Self::Rollback(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }

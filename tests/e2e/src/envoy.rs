@@ -11,6 +11,7 @@ mod mount;
 mod process;
 mod reload;
 mod routes;
+mod shipped;
 mod start;
 mod told;
 mod upstream;

@@ -19,6 +19,7 @@ pub mod origin;
 pub mod raw;
 pub mod structured;
 pub mod tls;
+pub mod tool;
 pub mod wait;
 
 pub use client::{Answer, Client};

@@ -8,7 +8,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use walrus::{Module, ModuleConfig, ValType};
+use walrus::{Module, ModuleConfig, RawCustomSection, ValType};
+
+/// The custom section by which tools know the engine's version.
+const VERSION: &str = "tidegate-engine";
 
 /// What the host needs of any module.
 const ABI: [&str; 4] = [
@@ -52,6 +55,11 @@ fn main() -> Result<()> {
         .with_context(|| from.display().to_string())?;
     unpacked(&mut module)?;
     trim(&mut module)?;
+    // The version of the workspace is one: this tool's is the engine's.
+    module.customs.add(RawCustomSection {
+        name: VERSION.to_owned(),
+        data: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
+    });
     module
         .emit_wasm_file(&to)
         .with_context(|| to.display().to_string())?;

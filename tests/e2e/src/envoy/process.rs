@@ -20,13 +20,23 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts `binary` with the configuration `envoy.json` of `folder`.
-    pub(super) fn start(binary: &Path, folder: TempDir, concurrency: u32) -> Result<Self> {
+    /// Starts `binary` with a configuration of `folder`; relative paths in it start `within`, or else where this process is.
+    pub(super) fn start(
+        binary: &Path,
+        folder: TempDir,
+        config: &str,
+        within: Option<&Path>,
+        concurrency: u32,
+    ) -> Result<Self> {
         let at = |name: &str| folder.path().join(name);
         let output = File::create(at("output.log"))?;
-        let child = Command::new(binary)
+        let mut command = Command::new(binary);
+        if let Some(within) = within {
+            command.current_dir(folder.path().join(within));
+        }
+        let child = command
             .arg("--config-path")
-            .arg(at("envoy.json"))
+            .arg(at(config))
             .arg("--admin-address-path")
             .arg(at("admin"))
             .arg("--log-path")

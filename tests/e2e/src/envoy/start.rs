@@ -36,7 +36,7 @@ impl Builder {
         let folder = TempDir::with_prefix("tidegate-e2e-")?;
         let files = self.write(folder.path())?;
         let binary = binary::path()?;
-        let mut process = Process::start(&binary, folder, self.concurrency)?;
+        let mut process = Process::start(&binary, folder, "envoy.json", None, self.concurrency)?;
         let client = Client::h1();
         let started = eventually(START, async || {
             if process.ended().is_some() {
@@ -122,7 +122,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(reason: &str, process: &Process) -> Self {
+    pub(super) fn new(reason: &str, process: &Process) -> Self {
         Self {
             reason: reason.to_owned(),
             log: process.log(),

@@ -1,0 +1,48 @@
+//! Packed modules: the engine and one policy in one file.
+//!
+//! The engine exports four functions that say whether it carries a policy. Unpacked they say that it does not;
+//! [`write::pack`] gives them other bodies, adds the document as a passive data segment, and names what is in
+//! the file in a custom section. [`read::look`] takes the same apart again, from the file alone.
+
+mod anatomy;
+mod digest;
+mod engine;
+mod read;
+mod section;
+mod write;
+
+pub(crate) use anatomy::{Anatomy, Part};
+pub(crate) use digest::Digest;
+pub(crate) use engine::{Engine, embedded_digest};
+pub(crate) use read::{Contents, Packed, look, open};
+pub(crate) use section::{ModeNow, Section};
+pub(crate) use write::pack;
+
+/// The name of the custom section that says what was packed.
+pub(crate) const SECTION: &str = "tidegate";
+
+/// The name of the custom section by which an engine tells its version.
+pub(crate) const ENGINE_SECTION: &str = "tidegate-engine";
+
+/// The exports of an engine that packing gives other bodies.
+pub(crate) mod exports {
+    /// `() -> i32`: bytes of the document, 0 if there is none.
+    pub(crate) const SIZE: &str = "tidegate_policy_size";
+    /// `(address: i32) -> ()`: copies the document there.
+    pub(crate) const READ: &str = "tidegate_policy_read";
+    /// `() -> i32`: 0 as the document says, 1 in shadow.
+    pub(crate) const MODE: &str = "tidegate_policy_mode";
+    /// `() -> i64`: the first eight bytes of the digest, the first byte first.
+    pub(crate) const ID: &str = "tidegate_module_id";
+}
+
+/// The first bytes of any module.
+const MAGIC: &[u8] = b"\0asm";
+
+/// The largest file that is taken for a module, in bytes: 64 MiB.
+pub(crate) const MAX_MODULE_BYTES: u64 = 64 << 20;
+
+/// Whether these are the first bytes of a module.
+pub(crate) fn is_module(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}

@@ -1,0 +1,10 @@
+(module
+  (import "env" "proxy_log" (func $log (param i32 i32 i32) (result i32)))
+  (memory (export "memory") 2)
+  (data (i32.const 1024) "engine")
+  (func (export "tidegate_policy_size") (result i32) (i32.const 0))
+  (func (export "tidegate_policy_read") (param i32))
+  (func (export "tidegate_policy_mode") (result i32) (i32.const 0) (drop) (i32.const 0))
+  (func (export "tidegate_module_id") (result i64) (i64.const 0))
+  (func (export "proxy_on_log") (param i32) (drop (call $log (i32.const 0) (i32.const 1024) (i32.const 6))))
+  (@custom "tidegate-engine" "0.1.0"))

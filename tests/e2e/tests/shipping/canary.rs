@@ -1,0 +1,276 @@
+//! The rehearsal: a bad policy is shipped through the canary, is halted and rolled back by itself, and nobody outside the
+//! share sees anything of it; and a good one that walks all steps.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+use tidegate_core::cases::CaseFacts;
+use tidegate_core::engine;
+use tidegate_core::policy::Policy;
+use tidegate_core::request::Request;
+use tidegate_core::store::MemoryStore;
+use tidegate_e2e::{eventually, tool};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::time::timeout;
+
+use crate::crowd::{ACCOUNTS, Answers, COST, Crowd, account};
+use crate::stand::{SOON, Stand, errors, is_done, told};
+
+/// Room for all that the crowd asks, but for two accounts whose buckets are watched.
+fn policy(version: &str) -> Value {
+    json!({
+        "policy": "shop", "version": version,
+        "identity": {"account": [{"header": "x-account"}]},
+        "limits": {"account": {
+            "per": ["account"], "rate": "10000/s", "burst": 10_000,
+            "overrides": {"account": {
+                "drained": {"rate": "1/day", "burst": 3}, "half": {"rate": "1/day", "burst": 10},
+            }},
+        }},
+        "always": ["account"],
+        "routes": [{"name": "all", "match": {"path": "/*"}}],
+    })
+}
+
+/// Believes what callers say a request costs, which is more than anybody has: everyone is refused.
+fn bad() -> Value {
+    let mut policy = policy("2-bad");
+    policy["routes"][0]["cost"] = json!({"header": COST});
+    policy
+}
+
+/// The accounts that a share of so many percent holds.
+fn share(mut document: Value, percent: u8) -> BTreeSet<usize> {
+    document["canary"] = json!({"percent": percent});
+    let policy = Policy::parse(document.to_string().as_bytes()).unwrap();
+    let inside = |number: &usize| {
+        let account = account(*number);
+        let headers = [(b"x-account".as_slice(), account.as_bytes())];
+        let request = Request {
+            method: b"GET",
+            path: b"/",
+            authority: b"api.test",
+            headers: &headers,
+            facts: &CaseFacts::default(),
+        };
+        engine::decide(&policy, &request, &mut MemoryStore::new(), &mut (), 1 << 40).canary
+    };
+    (0..ACCOUNTS).filter(inside).collect()
+}
+
+fn refused(answers: &Answers) -> BTreeSet<usize> {
+    let refused = answers.keys().filter(|(_, status)| *status != 200);
+    refused.map(|(number, _)| *number).collect()
+}
+
+/// What is left of the bucket of `half`, of which this takes one more.
+async fn left(stand: &Stand) -> String {
+    let answer = stand.ask("half").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.header("ratelimit").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_bad_policy_is_halted_and_nobody_outside_its_share_is_touched() {
+    let stand = Stand::start(&policy("1")).await;
+    stand.pack(&bad(), "bad.wasm").await;
+    assert_eq!(stand.drain("drained").await, 3);
+    for n in 0..4 {
+        assert!(left(&stand).await.contains(&format!("r={}", 9 - n)));
+    }
+    let (gate, candidate) = (stand.shipped("gate.json"), stand.shipped("candidate.json"));
+    let crowd = Crowd::start(&stand.envoy.shipped_at("/"));
+    crowd.goes_on().await;
+    assert_eq!(refused(&crowd.take()), BTreeSet::new());
+
+    let steps = [
+        "--canary",
+        "5,25,100",
+        "--hold",
+        "1m",
+        "--halt-on",
+        "refused=5%,5xx=1%",
+    ];
+    let halted = stand
+        .tool(&[&["ship", "bad.wasm"], &steps[..]].concat())
+        .await;
+    assert_eq!(halted.status.code(), Some(1), "{halted:?}");
+    let document = told(&halted);
+    assert_eq!(document["outcome"], "halted");
+    assert_eq!(document["percent"], 5);
+    assert_eq!(document["bound"]["bound"], "refused");
+    assert_eq!(document["bound"]["allowed"], "5%");
+    assert!(
+        document["bound"]["found"]
+            .as_str()
+            .unwrap()
+            .starts_with("100.0%"),
+        "{document}"
+    );
+    assert!(
+        document["steps"][0]["figures"]["decisions"].as_u64() >= Some(50),
+        "{document}"
+    );
+    assert!(
+        errors(&halted).contains("halted at 5%: `refused` is 100.0%"),
+        "{halted:?}"
+    );
+    assert!(
+        errors(&halted).contains("has again what it had before"),
+        "{halted:?}"
+    );
+
+    // It is over for those in the share too, by itself.
+    let seen = crowd.take();
+    eventually(SOON, async || {
+        crowd.take();
+        crowd.goes_on().await;
+        let late = refused(&crowd.take());
+        ensure!(late.is_empty(), "{late:?}");
+        Ok(())
+    })
+    .await
+    .unwrap();
+    crowd.stop().await;
+    let (touched, inside) = (refused(&seen), share(bad(), 5));
+    assert!(
+        !touched.is_empty() && touched.is_subset(&inside),
+        "{touched:?} in {inside:?}"
+    );
+    assert!((5..=30).contains(&inside.len()), "{inside:?}");
+
+    assert_eq!(stand.shipped("gate.json"), gate);
+    assert_eq!(
+        stand.shipped("candidate.json")["resources"],
+        candidate["resources"]
+    );
+    assert_eq!(stand.ask("drained").await.status, 429);
+    assert!(left(&stand).await.contains("r=5"), "the bucket is another");
+}
+
+#[tokio::test]
+async fn a_good_policy_walks_all_steps_and_is_promoted() {
+    let stand = Stand::start(&policy("1")).await;
+    stand.pack(&policy("2"), "good.wasm").await;
+    assert_eq!(stand.drain("drained").await, 3);
+    let crowd = Crowd::start(&stand.envoy.shipped_at("/"));
+    crowd.goes_on().await;
+    let bounds = "refused=5%,5xx=1%,p99=5s,seal-mismatches=1";
+    let steps = ["--canary", "5,50,100", "--hold", "6s", "--halt-on", bounds];
+    let done = stand
+        .tool(&[&["ship", "good.wasm"], &steps[..]].concat())
+        .await;
+    is_done(&done);
+    let document = told(&done);
+    assert_eq!(document["outcome"], "promoted");
+    assert_eq!(document["vms"], 3);
+    assert_eq!(
+        document["halt_on"],
+        "refused=5%,5xx=1%,p99=5000ms,seal-mismatches=1"
+    );
+    let steps = document["steps"].as_array().unwrap();
+    let percents: Vec<_> = steps.iter().map(|step| step["percent"].as_u64()).collect();
+    assert_eq!(percents, [Some(5), Some(50), Some(100)]);
+    for step in steps {
+        let figures = &step["figures"];
+        assert_eq!(figures["refused"], 0, "{step}");
+        assert!(figures["p99_ms"].as_f64() > Some(0.0), "{step}");
+        // About as many of the answers were enforced as the share is large.
+        let (decisions, answers) = (figures["decisions"].as_f64(), figures["answers"].as_f64());
+        let found = decisions.unwrap() / answers.unwrap() * 100.0;
+        let share = step["percent"].as_f64().unwrap();
+        assert!((found - share).abs() < 20.0, "{step}");
+    }
+    assert_eq!(refused(&crowd.stop().await), BTreeSet::new());
+    // In the gate, under the gate's VM, and nowhere else.
+    let gate = stand.shipped("gate.json").to_string();
+    assert!(
+        gate.contains("shop-2-") && gate.contains("\"tidegate-shop\""),
+        "{gate}"
+    );
+    assert!(!stand.shipped("candidate.json").to_string().contains("wasm"));
+    assert_eq!(stand.ask("drained").await.status, 429);
+    let back = stand.tool(&["rollback"]).await;
+    assert_eq!(told(&back)["version"], "1");
+}
+
+#[tokio::test]
+async fn who_stops_the_tool_or_loses_envoy_has_it_rolled_back() {
+    let mut stand = Some(Stand::start(&policy("1")).await);
+    let here = stand.as_ref().unwrap();
+    here.pack(&policy("2"), "good.wasm").await;
+    let (folder, admin) = (here.envoy.folder(), here.envoy.admin());
+    let empty = here.shipped("candidate.json");
+    let arguments = [
+        "ship",
+        "good.wasm",
+        "--to",
+        folder.to_str().unwrap(),
+        "--admin",
+        &admin,
+        "--canary",
+        "5,100",
+        "--hold",
+        "1h",
+        "--format",
+        "json",
+    ];
+    let begin = || {
+        let mut command = tool::command(&here.file(""), &arguments).unwrap();
+        command
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    };
+    // It says so when every worker has it.
+    let holds = async |child: &mut tokio::process::Child| {
+        let mut said = BufReader::new(child.stderr.as_mut().unwrap()).lines();
+        let line = timeout(Duration::from_secs(60), said.next_line());
+        let line = line.await.unwrap().unwrap().unwrap();
+        assert_eq!(line, "5%: every worker runs it; held for 1h");
+    };
+    let mut child = begin();
+    holds(&mut child).await;
+    // Nobody else ships meanwhile.
+    let other = here.tool(&["ship", "good.wasm"]).await;
+    assert_eq!(other.status.code(), Some(4));
+    assert!(
+        errors(&other).contains("is being changed by another"),
+        "{other:?}"
+    );
+    let pid = child.id().unwrap().to_string();
+    let signal = tokio::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(signal.await.unwrap().success());
+    let stopped = child.wait_with_output().await.unwrap();
+    assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
+    assert_eq!(told(&stopped)["reason"], "somebody stopped it");
+    assert_eq!(
+        here.shipped("candidate.json")["resources"],
+        empty["resources"]
+    );
+
+    let mut child = begin();
+    holds(&mut child).await;
+    let signal = tokio::process::Command::new("kill")
+        .args(["-STOP", &here.envoy.pid().to_string()])
+        .status();
+    assert!(signal.await.unwrap().success());
+    let lost = child.wait_with_output().await.unwrap();
+    assert_eq!(lost.status.code(), Some(1), "{lost:?}");
+    assert!(
+        told(&lost)["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("no answer for 10s"),
+        "{lost:?}"
+    );
+    assert_eq!(
+        here.shipped("candidate.json")["resources"],
+        empty["resources"]
+    );
+    drop(stand.take());
+}
