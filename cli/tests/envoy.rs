@@ -1,5 +1,6 @@
 //! `tidegate lint --envoy`, as a process: what is shipped is clean, and what is broken in it is told.
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,

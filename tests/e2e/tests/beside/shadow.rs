@@ -126,7 +126,7 @@ async fn what_is_reserved_is_refused_as_without_a_policy_beside() {
             .headers
             .get_all("x-tidegate-scope")
             .iter()
-            .all(|value| value.is_empty())
+            .all(http::HeaderValue::is_empty)
     );
 }
 
