@@ -161,7 +161,11 @@ fn exit_statuses_tell_mistakes_warnings_and_what_cannot_be_read() {
     fs::write(folder.path().join("m.wasm"), b"\0asm\x01\0\0\0").unwrap();
     let ran = run_in(folder.path(), &["lint", "m.wasm"]);
     assert_eq!(ran.status, 4, "{}", ran.err);
-    assert!(ran.err.contains("`m.wasm` is a wasm module"), "{}", ran.err);
+    assert!(
+        ran.err.contains("`m.wasm`: it was not packed"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

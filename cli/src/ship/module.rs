@@ -13,6 +13,8 @@ use crate::packed::{self, Digest, ModeNow, Packed};
 pub(crate) struct Module {
     /// The file.
     pub(crate) bytes: Vec<u8>,
+    /// The policy's document.
+    pub(crate) document: Vec<u8>,
     /// Who it is.
     pub(crate) identity: Identity,
     /// For how many of a hundred callers it is enforced, if nothing else is told.
@@ -48,7 +50,6 @@ impl Module {
             .policy()
             .with_context(|| format!("`{}`", file.display()))?;
         Ok(Self {
-            bytes,
             identity: Identity {
                 policy: section.policy.clone(),
                 version: section.version.clone(),
@@ -61,6 +62,8 @@ impl Module {
             shadow: section.mode == ModeNow::Shadow,
             canary: policy.canary.is_some(),
             caches: policy.caches(),
+            document: packed.document,
+            bytes,
         })
     }
 

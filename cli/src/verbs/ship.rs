@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::lint;
 use crate::output::{CAUTION, GOOD, Output};
 use crate::ship::admin::{Address, Admin};
 use crate::ship::canary::{Bounds, Ended, Event, Figures, Plan, Steps, Told, Walk};
@@ -129,6 +130,10 @@ impl Place {
 impl Ship {
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         let module = Module::open(&self.file)?;
+        // Mistakes it has none, or it would not be what it says.
+        for finding in lint::policy(&self.file, &module.document).findings {
+            output.progress(finding);
+        }
         let folder = self.place.folder()?;
         let watch = self.place.watch();
         if let (Some(steps), Some(watch)) = (&self.canary, &watch) {

@@ -49,6 +49,27 @@ fn the_policy_comes_out_byte_for_byte() {
     assert_eq!(shown.stdout, POLICY.as_bytes());
 }
 
+/// Where a policy is asked for, a packed module will do, if it is what it says.
+#[test]
+fn other_verbs_take_the_policy_out_of_a_module() {
+    let stand = Stand::packed();
+    let lint = |file: &str| stand.run(&["lint", file, "--format", "json"]);
+    let (module, document) = (json(&lint(PACKED)), json(&lint("policy.json")));
+    assert_eq!(module["mistakes"], 0);
+    assert_eq!(module["warnings"], document["warnings"]);
+    let same = stand.run(&["diff", "policy.json", PACKED]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    let mut bytes = stand.read(PACKED);
+    let at = bytes.windows(6).position(|w| w == b"60/min").unwrap();
+    bytes[at] = b'9';
+    stand.write("changed.wasm", bytes);
+    fails(
+        &stand.run(&["lint", "changed.wasm"]),
+        4,
+        "`changed.wasm` is not what it says",
+    );
+}
+
 #[test]
 fn an_engine_has_no_policy() {
     let stand = Stand::new();
