@@ -1,5 +1,7 @@
 //! Printing: text for people, JSON for programs. Colour is for terminals alone ([`anstream`]).
 
+use std::io::{ErrorKind, Write as _};
+
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -42,7 +44,16 @@ impl Output {
     /// Prints a line of text; nothing where a program reads.
     pub(crate) fn line(self, text: impl std::fmt::Display) {
         if !self.is_json() {
-            anstream::println!("{text}");
+            self.result(text);
+        }
+    }
+
+    /// Prints a result that is the same in every format. A reader that has seen enough and gone is no error.
+    pub(crate) fn result(self, text: impl std::fmt::Display) {
+        if let Err(error) = writeln!(anstream::stdout(), "{text}")
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.error(&format!("the result cannot be written: {error}"));
         }
     }
 
@@ -52,7 +63,7 @@ impl Output {
     /// Where a value cannot be written as JSON.
     pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
         if self.is_json() {
-            anstream::println!("{}", serde_json::to_string_pretty(value)?);
+            self.result(serde_json::to_string_pretty(value)?);
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! The tool on a terminal and in a pipe; what it says about itself.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -93,4 +93,29 @@ fn a_command_line_that_cannot_be_read_ends_with_2() {
     }
     assert_eq!(run(&["--help"]).status, 0);
     assert!(run(&["--version"]).out.starts_with("tidegate "));
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    for arguments in [
+        &["completions", "bash"][..],
+        &["schema"],
+        &["test", "policies"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tidegate"))
+            .args(arguments)
+            .current_dir(root())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), err.as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
+    }
 }

@@ -1,7 +1,5 @@
 //! `tidegate completions SHELL`.
 
-use std::io;
-
 use anyhow::Result;
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
@@ -18,9 +16,11 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self, _: &Output) -> Result<Exit> {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         let mut command = Arguments::command();
-        clap_complete::generate(self.shell, &mut command, "tidegate", &mut io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command, "tidegate", &mut script);
+        output.result(String::from_utf8_lossy(&script).trim_end());
         Ok(Exit::Done)
     }
 }

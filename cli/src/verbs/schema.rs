@@ -12,9 +12,9 @@ use crate::output::Output;
 pub(crate) struct Schema {}
 
 impl Schema {
-    pub(crate) fn run(self, _: &Output) -> Result<Exit> {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         // The same in every format: it is JSON.
-        anstream::println!("{}", serde_json::to_string_pretty(&policy::schema())?);
+        output.result(serde_json::to_string_pretty(&policy::schema())?);
         Ok(Exit::Done)
     }
 }

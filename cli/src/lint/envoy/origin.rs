@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tidegate_core::policy::{CacheBy, Policy, Route, Scope};
+use tidegate_core::policy::{CacheBy, Policy, Route};
 
 use super::Findings;
 use super::filter::FilterKind;
@@ -31,7 +31,7 @@ pub(super) fn check(
     let by = |by: CacheBy| {
         let says = move |route: &&Route| {
             let cache = route.cache.as_ref();
-            cache.is_some_and(|cache| cache.by == by && cache.scope != Scope::Public)
+            cache.is_some_and(|cache| cache.by == by)
         };
         policy.routes.iter().find(says)
     };
@@ -70,7 +70,7 @@ pub(super) fn check(
             let cluster_name = cluster.name;
             findings.warn(
                 &cluster.at,
-                format!("the route `{name}` marks paths for a cache, and `{cluster_name}` has no role `origin` that takes the marks out and seals what comes back; add it to the `http_filters` of the cluster's `HttpProtocolOptions`"),
+                format!("the route `{name}` has copies kept by path, and `{cluster_name}` has no role `origin` that judges what may be kept, seals it and takes our marks out of paths; add it to the `http_filters` of the cluster's `HttpProtocolOptions`"),
             );
         }
     }

@@ -5,10 +5,18 @@ use std::fmt;
 use deserr::ValuePointerRef;
 
 /// A place in a document, outermost step first; written like `$.routes[2].match.path`.
+#[cfg_attr(
+    not(feature = "cases"),
+    allow(unreachable_pub, reason = "only tools see it")
+)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer(pub Vec<Step>);
 
 /// One step of a [`Pointer`].
+#[cfg_attr(
+    not(feature = "cases"),
+    allow(unreachable_pub, reason = "only tools see it")
+)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// To the member of an object.
