@@ -3,6 +3,7 @@
 mod exit;
 mod output;
 mod policy_file;
+mod simulate;
 mod verbs;
 
 use std::process::ExitCode;
@@ -18,7 +19,13 @@ use verbs::Verb;
 #[command(name = "tidegate", version, propagate_version = true)]
 struct Arguments {
     /// What is printed to standard output.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
     format: Format,
     #[command(subcommand)]
     verb: Verb,

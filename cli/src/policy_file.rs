@@ -24,3 +24,11 @@ pub(crate) fn file(path: &Path) -> PathBuf {
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))
 }
+
+/// The policy document that `path` means: a file of JSON, or the `policy.json` of a folder.
+///
+/// # Errors
+/// Where it cannot be read; the message has its path.
+pub(crate) fn document(path: &Path) -> Result<Vec<u8>> {
+    read(&file(path))
+}

@@ -2,6 +2,7 @@
 
 mod completions;
 mod schema;
+mod simulate;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -12,6 +13,8 @@ use crate::output::Output;
 /// What is to be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Replay an access log or a generated load through a policy
+    Simulate(simulate::Simulate),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -25,6 +28,7 @@ impl Verb {
     /// What kept it from being done, for [`Exit::Unable`].
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         match self {
+            Self::Simulate(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }
