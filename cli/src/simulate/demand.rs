@@ -1,16 +1,19 @@
 //! What would have been enough: the burst that each bucket would have needed, at the rate as written and at others.
 //!
 //! A bucket that refills at a rate and is charged for every request, refused ones too, owes at some moment the most. That
-//! is the smallest burst that would have refused nothing; the engine's own arithmetic, with nothing rounded.
+//! is the smallest burst that would have refused nothing; the engine's own arithmetic, with nothing rounded. The rate that
+//! would have been enough with the burst as written is in [`slope`](super::slope).
 
 use tidegate_core::quota::{Period, Quota};
 
-/// At how many rates each bucket is watched.
-pub(crate) const POINTS: usize = 32;
+use super::slope::Slope;
 
-/// The place of the rate as written among them. Each is the one before it times the square root of two: from a
-/// sixteenth of the rate as written to 2,896 times it.
-const WRITTEN: usize = 8;
+/// At how many rates each bucket is watched.
+pub(crate) const POINTS: usize = 16;
+
+/// The place of the rate as written among them. Each is twice the one before it: from a sixteenth of the rate as
+/// written to 2,048 times it.
+const WRITTEN: usize = 4;
 
 /// A quota that a limit gives some of its buckets, and the times in which one unit comes back at the rates that are
 /// watched, in nanoseconds. Doubles hold whole numbers to 2^53, and 2^53 ns are 104 days.
@@ -26,15 +29,8 @@ pub(crate) struct Demand {
     last: u64,
     owed: [f64; POINTS],
     most: [f64; POINTS],
-}
-
-/// What would have been enough for one bucket.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Enough {
-    /// The time for one unit that is short enough with the burst as written; `None`: no rate is.
-    pub(crate) interval: Option<f64>,
-    /// The longest time for one unit that is known to be too long.
-    pub(crate) too_long: Option<f64>,
+    first: u64,
+    slope: Slope,
 }
 
 #[allow(
@@ -59,17 +55,11 @@ pub(crate) const fn whole(number: f64) -> u64 {
 impl Tier {
     pub(crate) fn new(quota: Quota) -> Self {
         let written = float(quota.interval());
-        let mut power = 0.0625_f64;
-        let intervals = core::array::from_fn(|point| {
-            // Every other point exactly a power of two, so that the rate as written is met exactly.
-            let factor = if point % 2 == 0 {
-                power
-            } else {
-                let between = power * core::f64::consts::SQRT_2;
-                power *= 2.0;
-                between
-            };
-            (written / factor).ceil().max(1_000.0)
+        let mut factor = 0.0625_f64;
+        let intervals = core::array::from_fn(|_| {
+            let interval = (written / factor).ceil().max(1_000.0);
+            factor *= 2.0;
+            interval
         });
         Self { quota, intervals }
     }
@@ -89,43 +79,22 @@ impl Tier {
     pub(crate) fn burst_as_written(&self, demand: &Demand) -> u64 {
         self.burst(demand, WRITTEN)
     }
-
-    /// The rate that is enough with the burst as written. What a bucket owes is a convex function of the time for one
-    /// unit, so between two points the straight line is above it: what the line allows is enough.
-    pub(crate) fn enough(&self, demand: &Demand) -> Enough {
-        let burst = float(self.quota.burst());
-        let over = |point: usize| {
-            let most = demand.most.get(point).copied().unwrap_or(0.0);
-            burst.mul_add(-self.interval(point), most)
-        };
-        let Some(fits) = (0..POINTS).find(|point| over(*point) <= 0.0) else {
-            return Enough {
-                interval: None,
-                too_long: Some(self.interval(POINTS.saturating_sub(1))),
-            };
-        };
-        let Some(before) = fits.checked_sub(1) else {
-            return Enough {
-                interval: Some(self.interval(0)),
-                too_long: None,
-            };
-        };
-        let (short, long) = (self.interval(fits), self.interval(before));
-        let share = -over(fits) / (over(before) - over(fits));
-        Enough {
-            interval: Some(((long - short) * share + short).floor().max(short)),
-            too_long: Some(long),
-        }
-    }
 }
 
 impl Demand {
-    pub(crate) const fn new(now: u64) -> Self {
+    pub(crate) fn new(now: u64) -> Self {
         Self {
             last: now,
             owed: [0.0; POINTS],
             most: [0.0; POINTS],
+            first: now,
+            slope: Slope::default(),
         }
+    }
+
+    /// The slowest rate that is enough with the burst as written.
+    pub(crate) const fn slope(&self) -> &Slope {
+        &self.slope
     }
 
     /// Charges a request at `now`.
@@ -146,6 +115,8 @@ impl Demand {
             *owed = now;
             *most = if now > *most { now } else { *most };
         }
+        let time = float(now.saturating_sub(self.first));
+        self.slope.charge(time, cost, float(tier.quota.burst()));
     }
 }
 
@@ -156,8 +127,8 @@ pub(crate) fn rate(interval: f64, like: Period) -> String {
     let mut text = String::new();
     for period in periods.into_iter().skip_while(|period| *period != like) {
         let units = float(period.nanos()) / interval;
-        // A thousandth of one is no more than what doubles leave.
-        let units = whole((units - 0.001).ceil().max(1.0));
+        // What doubles leave of a whole number is no unit more.
+        let units = whole((units * (1.0 - 1e-12)).ceil().max(1.0));
         text = format!("{units}/{}", period.unit());
         if units >= 50 {
             break;
@@ -222,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_enough_and_what_is_too_slow_refuses() {
+    fn the_rate_is_enough_and_a_slower_one_is_not() {
         for seed in 0..50 {
             let requests = requests(seed);
             let burst = 20;
@@ -231,16 +202,12 @@ mod tests {
             requests
                 .iter()
                 .for_each(|(now, cost)| demand.charge(&tier, *now, *cost));
-            let found = tier.enough(&demand);
-            let per_hour = |interval: f64| {
-                let units = whole((3_600.0 * 1e9 / interval).ceil());
-                Quota::new(Rate::new(units, Period::Hour).unwrap(), burst).unwrap()
-            };
-            let enough = found.interval.unwrap();
-            assert_eq!(refusals(per_hour(enough), &requests), 0);
-            let too_long = found.too_long.unwrap();
-            assert_ne!(refusals(per_hour(too_long), &requests), 0);
-            assert!(enough < too_long && enough * 1.42 >= too_long);
+            let text = rate(1.0 / demand.slope().rate(), Period::Day);
+            let units: u64 = text.strip_suffix("/day").unwrap().parse().unwrap();
+            let per_day =
+                |units| Quota::new(Rate::new(units, Period::Day).unwrap(), burst).unwrap();
+            assert_eq!(refusals(per_day(units), &requests), 0, "{units}");
+            assert_ne!(refusals(per_day(units - 2), &requests), 0, "{units}");
         }
     }
 
@@ -249,7 +216,7 @@ mod tests {
         let tier = Tier::new(quota(60, 5));
         let mut demand = Demand::new(0);
         (0..6).for_each(|_| demand.charge(&tier, 0, 1));
-        assert_eq!(tier.enough(&demand).interval, None);
+        assert_eq!(demand.slope().rate(), f64::INFINITY);
         assert_eq!(tier.burst_as_written(&demand), 6);
     }
 

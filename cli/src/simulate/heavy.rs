@@ -5,15 +5,15 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use ahash::RandomState;
+use super::digest::Digested;
 
 /// How many are kept after a clearing; up to twice as many are held.
-const KEPT: usize = 2_048;
+const KEPT: usize = 16_384;
 
 /// Values by digests of their keys, with counts.
 #[derive(Debug)]
 pub(crate) struct Heavy<V> {
-    held: HashMap<u64, Counted<V>, RandomState>,
+    held: HashMap<u64, Counted<V>, Digested>,
     /// The largest count that was dropped.
     floor: u64,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Counted<V> {
 impl<V> Heavy<V> {
     pub(crate) fn new() -> Self {
         Self {
-            held: HashMap::with_hasher(RandomState::with_seeds(5, 6, 7, 8)),
+            held: HashMap::default(),
             floor: 0,
         }
     }
@@ -81,10 +81,11 @@ impl<V> Heavy<V> {
         self.floor = self.floor.max(dropped);
     }
 
-    /// The `most` largest, the largest first.
+    /// The `most` that are known to be largest, the largest first.
     pub(crate) fn top(&self, most: usize) -> Vec<&Counted<V>> {
         let mut all: Vec<_> = self.held.iter().collect();
-        all.sort_by_key(|(digest, counted)| (std::cmp::Reverse(counted.count), **digest));
+        let known = |counted: &Counted<V>| counted.count.saturating_sub(counted.error);
+        all.sort_by_key(|(digest, counted)| (std::cmp::Reverse(known(counted)), **digest));
         all.into_iter()
             .take(most)
             .map(|(_, counted)| counted)
@@ -104,7 +105,9 @@ mod tests {
             for key in 0..10 {
                 heavy.count(key, || key);
             }
-            heavy.count(1_000 + round, || round);
+            heavy.count((1_000 + round).wrapping_mul(0x9e37_79b9_7f4a_7c15), || {
+                round
+            });
             assert!(heavy.held.len() <= KEPT * 2);
         }
         let top = heavy.top(10);

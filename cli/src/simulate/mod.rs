@@ -7,6 +7,7 @@
 mod caller;
 mod demand;
 mod differences;
+mod digest;
 mod field;
 mod heavy;
 mod input;
@@ -20,6 +21,7 @@ mod progress;
 mod record;
 mod report;
 mod sample;
+mod slope;
 mod stage;
 mod statistics;
 mod timeline;

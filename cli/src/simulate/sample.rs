@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ahash::RandomState;
+use super::digest::Digested;
 
 /// Values by digests of at most `most` keys. When there are more, keys whose digests end in too few zero bits are
 /// dropped, for good: who stays has been counted from the first request on.
@@ -11,7 +11,7 @@ pub(crate) struct Sample<V> {
     most: usize,
     /// How many low bits of a digest are zero.
     bits: u32,
-    values: HashMap<u64, V, RandomState>,
+    values: HashMap<u64, V, Digested>,
 }
 
 impl<V> Sample<V> {
@@ -19,7 +19,7 @@ impl<V> Sample<V> {
         Self {
             most,
             bits: 0,
-            values: HashMap::with_hasher(RandomState::with_seeds(5, 6, 7, 8)),
+            values: HashMap::default(),
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_exact_while_all_fit_and_never_larger_than_its_bound() {
-        let hasher = RandomState::with_seeds(1, 2, 3, 4);
+        let hasher = ahash::RandomState::with_seeds(1, 2, 3, 4);
         let mut sample = Sample::new(1_000);
         for key in 0..1_000_u32 {
             assert!(sample.get(hasher.hash_one(key), || 0).is_some());

@@ -17,7 +17,7 @@ use super::timeline::Timeline;
 const MOST_CALLERS: usize = 65_536;
 
 /// How many buckets of each limit are watched at all rates; each takes half a kilobyte.
-const MOST_BUCKETS: usize = 8_192;
+const MOST_BUCKETS: usize = 4_096;
 
 /// The columns of a timeline in front of those of the limits.
 pub(crate) const ADMITTED: usize = 0;

@@ -17,6 +17,8 @@ pub(crate) struct Reader {
     time: usize,
     status: usize,
     times: Times,
+    /// The names of the last line in their order, each with the fields that it is asked for: lines of one log look alike.
+    last: Vec<(String, Vec<usize>)>,
 }
 
 impl Reader {
@@ -35,6 +37,7 @@ impl Reader {
             time: place(Target::Time),
             status: place(Target::Status),
             times: Times::default(),
+            last: Vec::new(),
         }
     }
 
@@ -50,19 +53,21 @@ impl Reader {
         if !line.ends_with(b"}") {
             return Err("it ends in the middle of its JSON object".to_owned());
         }
-        for entry in to_object_iter(line) {
+        for (place, entry) in to_object_iter(line).enumerate() {
             let (name, value) = entry.map_err(|_| "it is not JSON".to_owned())?;
-            for (index, (first, rest)) in self.keys.iter().enumerate() {
-                if first.len() != name.len() || *first != *name {
-                    continue;
-                }
+            if self.last.get(place).is_none_or(|(last, _)| *last != *name) {
+                self.learn(place, &name);
+            }
+            let fields = self.last.get(place).map_or(&[][..], |(_, fields)| fields);
+            for index in fields {
+                let rest = self.keys.get(*index).map_or(&[][..], |(_, rest)| rest);
                 if rest.is_empty() {
-                    set(record, index, value.as_raw_str())
+                    set(record, *index, value.as_raw_str())
                 } else {
-                    set_nested(record, index, value.clone(), rest)
+                    set_nested(record, *index, &value, rest)
                 }
                 .map_err(|fault| {
-                    let name = self.names.get(index).map_or("", String::as_str);
+                    let name = self.names.get(*index).map_or("", String::as_str);
                     format!("`{name}` {fault}")
                 })?;
             }
@@ -81,6 +86,19 @@ impl Reader {
             .and_then(|status| status.parse().ok())
             .unwrap_or(0);
         Ok(())
+    }
+
+    /// Remembers which fields the name at this place of a line is asked for.
+    fn learn(&mut self, place: usize, name: &str) {
+        let keys = self.keys.iter().enumerate();
+        let asked = keys
+            .filter(|(_, (first, _))| first == name)
+            .map(|(index, _)| index);
+        let known = (name.to_owned(), asked.collect());
+        match self.last.get_mut(place) {
+            Some(last) => *last = known,
+            None => self.last.push(known),
+        }
     }
 }
 
@@ -110,7 +128,7 @@ fn set(record: &mut Record, index: usize, raw: &str) -> Result<(), &'static str>
 fn set_nested(
     record: &mut Record,
     index: usize,
-    value: LazyValue<'_>,
+    value: &LazyValue<'_>,
     steps: &[String],
 ) -> Result<(), &'static str> {
     let found = sonic_rs::get(value.as_raw_str(), steps.iter().map(String::as_str));

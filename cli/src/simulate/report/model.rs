@@ -179,8 +179,8 @@ pub(crate) struct Tier {
     pub(crate) smallest_burst: u64,
     /// With the burst as written; `None`: no rate is fast enough.
     pub(crate) smallest_rate: Option<String>,
-    /// A rate that is known to be too slow with that burst: the smallest lies between.
-    pub(crate) too_slow: Option<String>,
+    /// Whether nothing slower would do; else it may be a little faster than needed.
+    pub(crate) smallest_rate_exact: bool,
     /// For other rates the smallest burst.
     pub(crate) curve: Vec<Point>,
     /// The rate as written, in units per second.

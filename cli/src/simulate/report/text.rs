@@ -10,7 +10,7 @@ use crate::output::{BAD, CAUTION, GOOD, Output, QUIET};
 use crate::simulate::moment;
 
 /// How many points of a curve are shown.
-const POINTS: usize = 6;
+const POINTS: usize = 8;
 
 /// Prints a report.
 pub(crate) fn print(report: &Report, output: Output) {
@@ -110,7 +110,7 @@ pub(crate) fn headline(report: &Report) -> String {
 
 fn table(header: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.to_vec());
     for column in numbers {
@@ -122,7 +122,7 @@ fn table(header: &[&str], numbers: &[usize]) -> Table {
 }
 
 fn show(output: Output, title: impl Display, table: &Table) {
-    output.line(format_args!("\n{title}\n{table}"));
+    output.line(format_args!("\n{title}\n{}", table.trim_fmt()));
 }
 
 fn rules(report: &Report, output: Output) {
@@ -258,23 +258,27 @@ fn limit(limit: &Limit, output: Output) {
         for point in thinned(tier) {
             table.add_row(vec![point.rate.clone(), grouped(point.burst)]);
         }
-        output.line(table);
+        output.line(table.trim_fmt());
     }
 }
 
 /// What would have been enough, in a sentence.
 pub(crate) fn enough(tier: &Tier) -> String {
-    let rate = match (&tier.smallest_rate, &tier.too_slow) {
-        (Some(rate), Some(slow)) => {
+    let rate = match &tier.smallest_rate {
+        Some(rate) => {
+            let about = if tier.smallest_rate_exact {
+                ""
+            } else {
+                "about "
+            };
             format!(
-                "with burst {} the smallest rate is at most {rate} ({slow} is too slow)",
-                tier.burst
+                "with burst {} the smallest rate is {about}{rate}",
+                grouped(tier.burst)
             )
         }
-        (Some(rate), None) => format!("with burst {} a rate of {rate} would do", tier.burst),
-        (None, _) => format!(
-            "with burst {} no rate would do: more came at once",
-            tier.burst
+        None => format!(
+            "with burst {} no rate would do, for more came at once",
+            grouped(tier.burst)
         ),
     };
     format!(

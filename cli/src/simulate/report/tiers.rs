@@ -46,21 +46,13 @@ fn tier(
             .unwrap_or(u64::MAX)
             .saturating_mul(each)
     };
-    let enough: Vec<_> = buckets
+    let needed = nth(
+        buckets.iter().map(|bucket| bucket.demand.slope().rate()),
+        through,
+    );
+    let exact = buckets
         .iter()
-        .map(|bucket| tier.enough(&bucket.demand))
-        .collect();
-    // The shorter the time for one unit, the faster the rate: 0 is faster than any.
-    let interval = nth(
-        enough
-            .iter()
-            .map(|e| e.interval.map_or(f64::INFINITY, |i| 1.0 / i)),
-        through,
-    );
-    let too_long = nth(
-        enough.iter().map(|e| e.too_long.map_or(0.0, |i| 1.0 / i)),
-        through,
-    );
+        .all(|bucket| bucket.demand.slope().is_exact());
     let bursts = |point: Option<usize>| {
         let one = |bucket: &&Bucket| match point {
             Some(point) => tier.burst(&bucket.demand, point),
@@ -94,16 +86,11 @@ fn tier(
         exact: each == 1,
         through,
         smallest_burst: demand::whole(bursts(None)),
-        smallest_rate: interval.is_finite().then(|| rate(1.0 / interval, period)),
-        too_slow: (too_long > 0.0).then(|| slower(1.0 / too_long, period)),
+        smallest_rate: needed.is_finite().then(|| rate(1.0 / needed, period)),
+        smallest_rate_exact: exact,
         curve,
         per_second: float(NANOS_PER_SEC) / float(quota.interval()),
     }
-}
-
-/// A rate at most one unit in `interval`, as a policy writes it: one less than what would be enough for that.
-fn slower(interval: f64, period: tidegate_core::quota::Period) -> String {
-    rate(interval * 1.000_001, period)
 }
 
 /// The smallest value that so many percent of the values do not exceed.
