@@ -8,6 +8,7 @@ mod output;
 mod packed;
 mod policy_file;
 mod ship;
+mod simulate;
 mod testing;
 mod verbs;
 

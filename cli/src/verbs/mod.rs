@@ -9,6 +9,7 @@ mod pack;
 mod rollback;
 mod schema;
 mod ship;
+mod simulate;
 mod test;
 
 use anyhow::Result;
@@ -26,6 +27,8 @@ pub(crate) enum Verb {
     Test(test::Test),
     /// Say step by step what a policy makes of a request, and why
     Explain(explain::Explain),
+    /// Replay an access log or a generated load through a policy
+    Simulate(simulate::Simulate),
     /// Say which callers two policies decide about differently
     Diff(diff::Diff),
     /// Pack a policy and the engine into one module
@@ -52,6 +55,7 @@ impl Verb {
             Self::Lint(verb) => verb.run(output),
             Self::Test(verb) => verb.run(output),
             Self::Explain(verb) => verb.run(output),
+            Self::Simulate(verb) => verb.run(output),
             Self::Diff(verb) => verb.run(output),
             Self::Pack(verb) => verb.run(output),
             Self::Inspect(verb) => verb.run(output),

@@ -41,6 +41,8 @@ pub struct Claim {
 pub struct Standing {
     /// The limit.
     pub limit: LimitId,
+    /// Whose bucket.
+    pub key: Key,
     /// What the bucket is worth to this caller.
     pub quota: Quota,
     /// It counts and never denies.
@@ -216,6 +218,7 @@ impl Admission {
             };
             admission.standings.push(Standing {
                 limit: claim.limit,
+                key: claim.key,
                 quota: claim.quota,
                 shadow: claim.shadow,
                 said,

@@ -22,6 +22,8 @@ pub(crate) struct Dimensions<'a> {
     /// What was found so far, by [`tag`].
     known: [Option<Option<Key>>; KEPT],
     parts: Parts,
+    /// Where the keys of several dimensions become one, once that was needed.
+    several: Option<Parts>,
 }
 
 /// The tag of a dimension in keys.
@@ -52,6 +54,7 @@ impl<'a> Dimensions<'a> {
             route,
             known: [None; KEPT],
             parts: Parts::new(),
+            several: None,
         }
     }
 
@@ -63,15 +66,19 @@ impl<'a> Dimensions<'a> {
         {
             return Some(key);
         }
-        let mut parts = Parts::new();
+        let mut several = self.several.take().unwrap_or_else(Parts::new);
+        several.clear();
         for dimension in per {
             // What stands in brings its own tag: it is never taken for what it stands in for.
-            match self.find(dimension) {
-                Some(key) => parts.push_key(tag(dimension), key),
-                None => parts.push_key(tag(otherwise), self.find(otherwise)?),
-            }
+            let (dimension, key) = match self.find(dimension) {
+                Some(key) => (dimension, key),
+                None => (otherwise, self.find(otherwise)?),
+            };
+            several.push_key(tag(dimension), key);
         }
-        Some(self.secret.key(&parts))
+        let key = self.secret.key(&several);
+        self.several = Some(several);
+        Some(key)
     }
 
     /// Writes the values of dimensions into `parts`, each behind its tag; `false` if one is absent.

@@ -33,6 +33,7 @@ macro_rules! tables {
 tables! {
     first_limit "policies/first-limit"
     guests "policies/guests"
+    partners "policies/partners"
     plans "policies/plans"
     safe_retries "policies/safe-retries"
     tenant_cache "policies/tenant-cache"

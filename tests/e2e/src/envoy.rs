@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-pub use binary::validate;
+pub use binary::{path as program, validate};
 pub use builder::{Builder, ClientCertificates};
 pub use cache::Cache;
 pub use examples::examples;

@@ -7,7 +7,11 @@ use std::sync::OnceLock;
 use anyhow::{Result, ensure};
 
 /// The path of the binary; asked for once per test program.
-pub(super) fn path() -> Result<PathBuf> {
+///
+/// # Errors
+///
+/// There is none, and none could be brought.
+pub fn path() -> Result<PathBuf> {
     static PATH: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     PATH.get_or_init(|| find().map_err(|error| format!("{error:#}")))
         .clone()

@@ -1,0 +1,210 @@
+//! One policy at work on a virtual clock: its store, and what it says to each request.
+
+use tidegate_core::admission::{Said, Standing};
+use tidegate_core::engine::{self, Decision};
+use tidegate_core::idempotency::{Capture, Outcome, Running, Turn};
+use tidegate_core::policy::{By, Cost, EventSource, Mode, Policy, Route};
+use tidegate_core::records::{Settled, drive};
+use tidegate_core::store::MemoryStore;
+
+use super::caller::{Caller, Callers};
+use super::field::Fields;
+use super::present::{Presenter, Scratch};
+use super::record::Record;
+
+/// A policy and the state that requests left behind.
+pub(crate) struct Player {
+    /// The policy, without what cannot be simulated.
+    pub(crate) policy: Policy,
+    pub(crate) presenter: Presenter,
+    pub(crate) callers: Callers,
+    /// The routes whose records are not simulated, because the log does not have what they go by.
+    pub(crate) unrecorded: Vec<String>,
+    scratch: Scratch,
+    store: MemoryStore,
+}
+
+/// What a policy said to a request.
+pub(crate) struct Verdict<'p> {
+    /// The route that it took, by its index.
+    pub(crate) route: Option<usize>,
+    /// The rule that refuses it: a limit's index, or the name of another rule.
+    pub(crate) refused: Option<Refused>,
+    /// It was done already.
+    pub(crate) replayed: bool,
+    /// A shadow policy or route decides so, and changes nothing.
+    pub(crate) shadow: bool,
+    /// A newcomer met an overflow bucket.
+    pub(crate) overflows: u32,
+    /// What it costs.
+    pub(crate) cost: u64,
+    pub(crate) standings: &'p [Standing],
+}
+
+/// By what a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Refused {
+    /// By the limit of this index, the first that refuses.
+    Limit(usize),
+    /// By a rule that is no limit.
+    Rule(&'static str),
+}
+
+impl Player {
+    pub(crate) fn new(mut policy: Policy, fields: &Fields) -> Self {
+        let mut unrecorded = Vec::new();
+        let presenter = Presenter::new(&policy, fields);
+        for route in &mut policy.routes {
+            // Copies that a cache keeps are decided by responses, which are in no log.
+            route.cache = None;
+            if !keep_records(route, &presenter) {
+                unrecorded.push(route.name.clone());
+            }
+        }
+        let callers = Callers::new(&policy, &presenter, fields);
+        Self {
+            policy,
+            presenter,
+            callers,
+            unrecorded,
+            scratch: Scratch::default(),
+            store: MemoryStore::new(),
+        }
+    }
+
+    /// Decides about a request at `now`, and tells `look` what was said.
+    pub(crate) fn play<T>(
+        &mut self,
+        record: &Record,
+        now: u64,
+        look: impl FnOnce(Verdict<'_>) -> T,
+    ) -> T {
+        let Self {
+            policy,
+            presenter,
+            scratch,
+            store,
+            ..
+        } = self;
+        let policy = &*policy;
+        let mut decision = presenter.show(record, scratch, |request| {
+            engine::decide(policy, request, store, &mut (), now)
+        });
+        let mut turn = core::mem::take(&mut decision.turn);
+        if let Turn::Read(pending) = turn {
+            decision = engine::resume(policy, *pending, store, &mut (), now);
+            turn = core::mem::take(&mut decision.turn);
+        }
+        match &turn {
+            Turn::Run(running) => answered(policy, running, record.status, store),
+            Turn::Detach(detached) => answered(policy, &detached.running, record.status, store),
+            Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
+        }
+        let cost = cost(decision.route, presenter, record);
+        let verdict = Verdict {
+            route: decision.route.and_then(|route| place(policy, route)),
+            refused: refused(&decision),
+            replayed: matches!(turn, Turn::Replay(_)),
+            shadow: decision.mode == Mode::Shadow,
+            overflows: decision.counts.overflows,
+            cost,
+            standings: &decision.standings,
+        };
+        look(verdict)
+    }
+
+    /// The caller of a request by name.
+    pub(crate) fn caller(&mut self, record: &Record) -> Caller {
+        let Self {
+            policy,
+            presenter,
+            scratch,
+            ..
+        } = self;
+        presenter.show(record, scratch, |request| Caller::of(policy, request))
+    }
+}
+
+/// The index of a route of this policy.
+fn place(policy: &Policy, route: &Route) -> Option<usize> {
+    policy
+        .routes
+        .iter()
+        .position(|other| std::ptr::eq(other, route))
+}
+
+fn refused(decision: &Decision<'_>) -> Option<Refused> {
+    let denial = decision.denial.as_ref()?;
+    Some(match decision.refusing_limit() {
+        Some(limit) => Refused::Limit(limit.0),
+        None => Refused::Rule(denial.rule()),
+    })
+}
+
+/// What a request costs; a cost that cannot be read is refused before a limit is asked.
+fn cost(route: Option<&Route>, presenter: &Presenter, record: &Record) -> u64 {
+    match route.map(|route| &route.cost) {
+        None => 1,
+        Some(Cost::Fixed(cost)) => *cost,
+        Some(Cost::Header { name, default }) => {
+            let value = record.find(presenter.field_of_header(name));
+            core::str::from_utf8(value)
+                .ok()
+                .and_then(|value| value.parse().ok())
+                .unwrap_or(*default)
+        }
+    }
+}
+
+/// Whether a limit refuses.
+pub(crate) const fn refuses(standing: &Standing) -> bool {
+    matches!(standing.said, Said::Wait(_) | Said::Never)
+}
+
+/// Leaves of a route's records what a log can tell. `false`: it had some, and nothing is left.
+fn keep_records(route: &mut Route, presenter: &Presenter) -> bool {
+    use tidegate_core::idempotency::key::HEADER;
+    let Some(rule) = &mut route.idempotency else {
+        return true;
+    };
+    let known = match &mut rule.by {
+        By::Key { .. } => presenter.field_of_header(HEADER).is_some(),
+        By::Event { sources, .. } => {
+            // Bodies are in no log.
+            sources.retain(|source| match source {
+                EventSource::Header(name) => presenter.field_of_header(name).is_some(),
+                EventSource::Json(_) | EventSource::Digest => false,
+            });
+            !sources.is_empty()
+        }
+    };
+    if !known {
+        route.idempotency = None;
+    }
+    known
+}
+
+/// Settles the record of a request that ran: by the status in the log, at once.
+fn answered(policy: &Policy, running: &Running, status: u16, store: &mut MemoryStore) {
+    let route = policy.routes.get(running.route);
+    let Some(rule) = route.and_then(|route| route.idempotency.as_ref()) else {
+        return;
+    };
+    // What a limiter answered then, the origin never saw.
+    let status = if matches!(status, 0 | 429) {
+        200
+    } else {
+        status
+    };
+    let place = &running.place;
+    let settled = if let Some(released) = Outcome::Answered(status).settled(rule) {
+        drive::settle(store, place, released)
+    } else {
+        let stored = Capture::new(status, &[], rule.max_body).stored(place.owner);
+        match stored {
+            Some(bytes) => drive::store_answer(store, &policy.room, place, &bytes),
+            None => drive::settle(store, place, Settled::TooLarge),
+        }
+    };
+    debug_assert!(settled.is_ok(), "a store in memory does not fail");
+}

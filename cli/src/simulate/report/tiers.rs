@@ -1,0 +1,136 @@
+//! The rate and the burst that would have been enough, for a share of the buckets.
+
+use std::collections::BTreeMap;
+
+use tidegate_core::policy;
+use tidegate_core::quota::{NANOS_PER_SEC, Quota};
+
+use super::model::{Limit, Point, Tier};
+use super::numbers::float;
+use crate::simulate::demand::{self, POINTS, rate};
+use crate::simulate::statistics::{Bucket, LimitCounts};
+
+/// What is said of a limit; `through` is the share of its buckets that is to be let through, in percent.
+pub(super) fn limit(limit: &policy::Limit, counts: &LimitCounts, through: f64) -> Limit {
+    let tiers = counts.tiers.iter().enumerate().map(|(index, tier)| {
+        let buckets: Vec<_> = counts
+            .buckets
+            .values()
+            .filter(|b| b.tier == index)
+            .collect();
+        (tier, buckets)
+    });
+    let each = counts.buckets.each();
+    let tiers = tiers
+        .filter(|(_, buckets)| !buckets.is_empty())
+        .map(|(tier, buckets)| self::tier(limit, tier, &buckets, each, through));
+    Limit {
+        limit: limit.name.clone(),
+        per: limit.per.iter().map(ToString::to_string).collect(),
+        shadow: limit.shadow,
+        tiers: tiers.collect(),
+    }
+}
+
+fn tier(
+    limit: &policy::Limit,
+    tier: &demand::Tier,
+    buckets: &[&Bucket],
+    each: u64,
+    through: f64,
+) -> Tier {
+    let quota = tier.quota;
+    let period = quota.rate().period();
+    let count = |number: usize| {
+        u64::try_from(number)
+            .unwrap_or(u64::MAX)
+            .saturating_mul(each)
+    };
+    let needed = nth(
+        buckets.iter().map(|bucket| bucket.demand.slope().rate()),
+        through,
+    );
+    let exact = buckets
+        .iter()
+        .all(|bucket| bucket.demand.slope().is_exact());
+    let bursts = |point: Option<usize>| {
+        let one = |bucket: &&Bucket| match point {
+            Some(point) => tier.burst(&bucket.demand, point),
+            None => tier.burst_as_written(&bucket.demand),
+        };
+        nth(buckets.iter().map(one).map(float), through)
+    };
+    let mut curve: Vec<Point> = Vec::new();
+    for point in 0..POINTS {
+        let interval = tier.interval(point);
+        let burst = demand::whole(bursts(Some(point)));
+        let rate = rate(interval, period);
+        // Beyond the first rate at which a burst of one is enough there is nothing to see.
+        let over = curve
+            .last()
+            .is_some_and(|last| last.rate == rate || last.burst <= 1);
+        if !over {
+            curve.push(Point {
+                rate,
+                burst,
+                per_second: float(NANOS_PER_SEC) / interval,
+            });
+        }
+    }
+    Tier {
+        rate: quota.rate().to_string(),
+        burst: quota.burst(),
+        of: owners(limit, quota),
+        buckets: count(buckets.len()),
+        refused_buckets: count(buckets.iter().filter(|b| b.refused > 0).count()),
+        exact: each == 1,
+        through,
+        smallest_burst: demand::whole(bursts(None)),
+        smallest_rate: needed.is_finite().then(|| rate(1.0 / needed, period)),
+        smallest_rate_exact: exact,
+        curve,
+        per_second: float(NANOS_PER_SEC) / float(quota.interval()),
+    }
+}
+
+/// The smallest value that so many percent of the values do not exceed.
+fn nth(values: impl Iterator<Item = f64>, percent: f64) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let length = float(u64::try_from(values.len()).unwrap_or(u64::MAX));
+    let place = demand::whole((length * percent / 100.0 - 1e-9).ceil());
+    let place = usize::try_from(place.saturating_sub(1)).unwrap_or(usize::MAX);
+    values.get(place).or(values.last()).copied().unwrap_or(0.0)
+}
+
+/// The plans and overrides that give this quota.
+fn owners(limit: &policy::Limit, quota: Quota) -> Vec<String> {
+    if limit.quota == quota {
+        return Vec::new();
+    }
+    let lists: [(&str, &BTreeMap<String, Quota>); 3] = [
+        ("plan", &limit.plans),
+        ("tenant", &limit.tenant_overrides),
+        ("account", &limit.account_overrides),
+    ];
+    let owners = lists.into_iter().flat_map(|(kind, quotas)| {
+        let own = quotas.iter().filter(move |(_, other)| **other == quota);
+        own.map(move |(name, _)| format!("{kind} {name}"))
+    });
+    owners.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_of_buckets_and_rounds_to_more_of_them() {
+        let values = || (1..=100).map(f64::from);
+        assert_eq!(nth(values(), 99.0), 99.0);
+        assert_eq!(nth(values(), 100.0), 100.0);
+        assert_eq!(nth(values(), 98.5), 99.0);
+        assert_eq!(nth([7.0].into_iter(), 99.0), 7.0);
+        assert_eq!(nth([].into_iter(), 99.0), 0.0);
+    }
+}
