@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::ensure;
+use http::StatusCode;
 use serde_json::{Value, json};
 use tidegate_core::cases::CaseFacts;
 use tidegate_core::engine;
 use tidegate_core::policy::Policy;
 use tidegate_core::request::Request;
 use tidegate_core::store::MemoryStore;
-use tidegate_e2e::{eventually, tool};
+use tidegate_e2e::{Client, Reply, eventually, tool};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::crowd::{ACCOUNTS, Answers, COST, Crowd, account};
@@ -273,4 +275,50 @@ async fn who_stops_the_tool_or_loses_envoy_has_it_rolled_back() {
         empty["resources"]
     );
     drop(stand.take());
+}
+
+/// Asks all the time, whatever is answered, until it is dropped.
+fn ask(url: &str) -> JoinSet<()> {
+    let mut asking = JoinSet::new();
+    for connection in 0..8 {
+        let url = url.to_owned();
+        asking.spawn(async move {
+            let client = Client::h1();
+            for number in 0..20_000 {
+                let account = account((connection * 37 + number) % ACCOUNTS);
+                let _ = client.get(&url).header("x-account", account).send().await;
+            }
+        });
+    }
+    asking
+}
+
+#[tokio::test]
+async fn errors_and_slowness_halt_it_as_refusals_do() {
+    let failing = Reply::status(StatusCode::INTERNAL_SERVER_ERROR);
+    let slow = Reply::status(StatusCode::OK).after(Duration::from_millis(400));
+    for (reply, bounds, broken) in [
+        (failing, "refused=5%,5xx=1%", "5xx"),
+        (slow, "refused=5%,p99=100ms", "p99"),
+    ] {
+        let stand = Stand::start(&policy("1")).await;
+        stand.pack(&policy("2"), "good.wasm").await;
+        let empty = stand.shipped("candidate.json");
+        stand.origin.answer("/", reply);
+        let asking = ask(&stand.envoy.shipped_at("/"));
+        let canary = ["--canary", "25,100", "--hold", "1m", "--halt-on", bounds];
+        let halted = stand
+            .tool(&[&["ship", "good.wasm"], &canary[..]].concat())
+            .await;
+        assert_eq!(halted.status.code(), Some(1), "{halted:?}");
+        let document = told(&halted);
+        assert_eq!(document["outcome"], "halted");
+        assert_eq!(document["percent"], 25);
+        assert_eq!(document["bound"]["bound"], broken, "{document}");
+        assert_eq!(
+            stand.shipped("candidate.json")["resources"],
+            empty["resources"]
+        );
+        drop(asking);
+    }
 }

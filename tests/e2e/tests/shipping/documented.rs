@@ -13,9 +13,6 @@ const LONG: Duration = Duration::from_secs(120);
 /// A share is held for ten minutes there.
 const HOLD: (&str, &str) = ("--hold 10m", "--hold 2s");
 
-/// A verb that the page shows and a tool may not have yet.
-const COMING: &str = "simulate";
-
 /// A part of the page that does something.
 #[derive(Debug)]
 enum Part {
@@ -63,13 +60,6 @@ async fn run(commands: &str, folder: &Path, admin: &str) {
     assert!(done.status.success(), "{commands}{}", said.concat());
 }
 
-/// Whether the tool can run a block.
-async fn can(commands: &str) -> bool {
-    let shown = format!("tidegate {COMING}");
-    let help = tool::run(Path::new("/"), &[COMING, "--help"]).await;
-    !commands.contains(&shown) || help.unwrap().status.success()
-}
-
 #[tokio::test]
 async fn every_command_of_the_page_does_what_it_says() {
     let page = std::fs::read_to_string(repo().join("docs/shipping.md")).unwrap();
@@ -80,12 +70,11 @@ async fn every_command_of_the_page_does_what_it_says() {
     let mut ran = 0;
     for part in parts(&page) {
         match part {
-            Part::Shell(commands) if can(&commands).await => {
+            Part::Shell(commands) => {
                 let admin = envoy.as_ref().map(Envoy::admin).unwrap_or_default();
                 run(&commands, &work, &admin).await;
                 ran += 1;
             }
-            Part::Shell(_) => {}
             Part::Start => {
                 Envoy::with_free_ports(&work.join("edge"), &origin).unwrap();
                 let started = Envoy::start_shipped(folder.take().unwrap(), "edge");
