@@ -11,9 +11,8 @@ use super::slope::Slope;
 /// At how many rates each bucket is watched.
 pub(crate) const POINTS: usize = 16;
 
-/// The place of the rate as written among them. Each is twice the one before it: from a sixteenth of the rate as
-/// written to 2,048 times it.
-const WRITTEN: usize = 4;
+/// The slowest of them, as a share of the rate as written; each is twice the one before it, up to 2,048 times that.
+const SLOWEST: f64 = 0.0625;
 
 /// A quota that a limit gives some of its buckets, and the times in which one unit comes back at the rates that are
 /// watched, in nanoseconds. Doubles hold whole numbers to 2^53, and 2^53 ns are 104 days.
@@ -23,14 +22,22 @@ pub(crate) struct Tier {
     intervals: [f64; POINTS],
 }
 
-/// What one bucket owed and owes, at each rate, in nanoseconds.
+/// What one bucket owed and owes, in nanoseconds, and the slowest rate that is enough with the burst as written.
 #[derive(Debug, Clone)]
 pub(crate) struct Demand {
+    first: u64,
+    last: u64,
+    owed: f64,
+    most: f64,
+    slope: Slope,
+}
+
+/// What one bucket owed and owes at each rate, in nanoseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Curve {
     last: u64,
     owed: [f64; POINTS],
     most: [f64; POINTS],
-    first: u64,
-    slope: Slope,
 }
 
 #[allow(
@@ -55,7 +62,7 @@ pub(crate) const fn whole(number: f64) -> u64 {
 impl Tier {
     pub(crate) fn new(quota: Quota) -> Self {
         let written = float(quota.interval());
-        let mut factor = 0.0625_f64;
+        let mut factor = SLOWEST;
         let intervals = core::array::from_fn(|_| {
             let interval = (written / factor).ceil().max(1_000.0);
             factor *= 2.0;
@@ -70,24 +77,24 @@ impl Tier {
     }
 
     /// The burst that a bucket needs at a point.
-    pub(crate) fn burst(&self, demand: &Demand, point: usize) -> u64 {
-        let most = demand.most.get(point).copied().unwrap_or(0.0);
+    pub(crate) fn burst(&self, curve: &Curve, point: usize) -> u64 {
+        let most = curve.most.get(point).copied().unwrap_or(0.0);
         whole((most / self.interval(point)).ceil())
     }
 
     /// The burst that a bucket needs at the rate as written.
     pub(crate) fn burst_as_written(&self, demand: &Demand) -> u64 {
-        self.burst(demand, WRITTEN)
+        whole((demand.most / float(self.quota.interval())).ceil())
     }
 }
 
 impl Demand {
     pub(crate) fn new(now: u64) -> Self {
         Self {
-            last: now,
-            owed: [0.0; POINTS],
-            most: [0.0; POINTS],
             first: now,
+            last: now,
+            owed: 0.0,
+            most: 0.0,
             slope: Slope::default(),
         }
     }
@@ -95,6 +102,28 @@ impl Demand {
     /// The slowest rate that is enough with the burst as written.
     pub(crate) const fn slope(&self) -> &Slope {
         &self.slope
+    }
+
+    /// Charges a request at `now`.
+    #[inline]
+    pub(crate) fn charge(&mut self, quota: Quota, now: u64, cost: u64) {
+        let cost = float(cost);
+        let left = (self.owed - float(now.saturating_sub(self.last))).max(0.0);
+        self.owed = cost * float(quota.interval()) + left;
+        self.most = self.most.max(self.owed);
+        self.last = now;
+        let time = float(now.saturating_sub(self.first));
+        self.slope.charge(time, cost, float(quota.burst()));
+    }
+}
+
+impl Curve {
+    pub(crate) const fn new(now: u64) -> Self {
+        Self {
+            last: now,
+            owed: [0.0; POINTS],
+            most: [0.0; POINTS],
+        }
     }
 
     /// Charges a request at `now`.
@@ -115,8 +144,6 @@ impl Demand {
             *owed = now;
             *most = if now > *most { now } else { *most };
         }
-        let time = float(now.saturating_sub(self.first));
-        self.slope.charge(time, cost, float(tier.quota.burst()));
     }
 }
 
@@ -185,8 +212,14 @@ mod tests {
             let mut demand = Demand::new(requests[0].0);
             requests
                 .iter()
-                .for_each(|(now, cost)| demand.charge(&tier, *now, *cost));
+                .for_each(|(now, cost)| demand.charge(tier.quota, *now, *cost));
             let burst = tier.burst_as_written(&demand);
+            let mut curve = Curve::new(requests[0].0);
+            requests
+                .iter()
+                .for_each(|(now, cost)| curve.charge(&tier, *now, *cost));
+            // The fifth point is the rate as written.
+            assert_eq!(tier.burst(&curve, 4), burst);
             assert_eq!(refusals(quota(60, burst), &requests), 0, "{burst}");
             assert_ne!(refusals(quota(60, burst - 1), &requests), 0, "{burst}");
         }
@@ -201,7 +234,7 @@ mod tests {
             let mut demand = Demand::new(requests[0].0);
             requests
                 .iter()
-                .for_each(|(now, cost)| demand.charge(&tier, *now, *cost));
+                .for_each(|(now, cost)| demand.charge(tier.quota, *now, *cost));
             let text = rate(1.0 / demand.slope().rate(), Period::Day);
             let units: u64 = text.strip_suffix("/day").unwrap().parse().unwrap();
             let per_day =
@@ -215,7 +248,7 @@ mod tests {
     fn where_too_many_come_at_once_no_rate_is_enough() {
         let tier = Tier::new(quota(60, 5));
         let mut demand = Demand::new(0);
-        (0..6).for_each(|_| demand.charge(&tier, 0, 1));
+        (0..6).for_each(|_| demand.charge(tier.quota, 0, 1));
         assert_eq!(demand.slope().rate(), f64::INFINITY);
         assert_eq!(tier.burst_as_written(&demand), 6);
     }

@@ -1,5 +1,7 @@
 //! One request of a log or of a generated load, as flat as it can be: its values in one buffer that is used again.
 
+use smallvec::SmallVec;
+
 /// Where a value lies in the buffer; empty: there is none.
 type Span = (u32, u32);
 
@@ -11,7 +13,8 @@ pub(crate) struct Record {
     /// The status that it was answered with; 0 if that is not known.
     pub(crate) status: u16,
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    /// Beside the record itself: a log holds thousands back, and each place in memory is a wait.
+    spans: SmallVec<[Span; 12]>,
 }
 
 impl Record {

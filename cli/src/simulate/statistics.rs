@@ -7,7 +7,7 @@ use tidegate_core::admission::Standing;
 use tidegate_core::policy::Policy;
 
 use super::caller::Caller;
-use super::demand::{Demand, Tier};
+use super::demand::{Curve, Demand, Tier};
 use super::heavy::Heavy;
 use super::player::{Refused, Verdict, refuses};
 use super::sample::Sample;
@@ -16,8 +16,11 @@ use super::timeline::Timeline;
 /// How many callers are counted exactly; beyond that a sample of them is.
 const MOST_CALLERS: usize = 65_536;
 
-/// How many buckets of each limit are watched at all rates; each takes half a kilobyte.
-const MOST_BUCKETS: usize = 4_096;
+/// How many buckets of each limit are watched exactly.
+const MOST_BUCKETS: usize = 16_384;
+
+/// How many of them are watched at all rates.
+const MOST_CURVES: usize = 1_024;
 
 /// The columns of a timeline in front of those of the limits.
 pub(crate) const ADMITTED: usize = 0;
@@ -92,6 +95,8 @@ pub(crate) struct LimitCounts {
     pub(crate) first: u64,
     pub(crate) tiers: Vec<Tier>,
     pub(crate) buckets: Sample<Bucket>,
+    /// By the same digests as the buckets: the tier, and what it would need at other rates.
+    pub(crate) curves: Sample<(usize, Curve)>,
 }
 
 /// One bucket of a limit.
@@ -138,6 +143,7 @@ impl Statistics {
             first: 0,
             tiers: Vec::new(),
             buckets: Sample::new(MOST_BUCKETS),
+            curves: Sample::new(MOST_CURVES),
         };
         Self {
             totals: Totals::default(),
@@ -267,9 +273,13 @@ impl LimitCounts {
             refused: 0,
             demand: Demand::new(now),
         });
-        if let (Some(bucket), Some(tier)) = (bucket, self.tiers.get(place)) {
+        if let Some(bucket) = bucket {
             bucket.refused = bucket.refused.saturating_add(u64::from(refused));
-            bucket.demand.charge(tier, now, cost);
+            bucket.demand.charge(quota, now, cost);
+        }
+        let curve = self.curves.get(digest, || (place, Curve::new(now)));
+        if let (Some((_, curve)), Some(tier)) = (curve, self.tiers.get(place)) {
+            curve.charge(tier, now, cost);
         }
     }
 }

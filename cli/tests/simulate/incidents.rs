@@ -21,7 +21,11 @@ fn admitted(report: &Value) -> u64 {
 
 #[test]
 fn the_webhook_flood_of_one_source_gets_its_burst_and_its_rate() {
-    let found = report(&["policies/webhooks", "--load", "@policies/webhooks/load-one-source.json"]);
+    let found = report(&[
+        "policies/webhooks",
+        "--load",
+        "@policies/webhooks/load-one-source.json",
+    ]);
     assert_eq!(found["totals"]["requests"], EVENTS);
     // 30 a minute, 4 at once.
     let expected = 4 + (last(EVENTS) / 2.0) as u64;
@@ -33,18 +37,28 @@ fn the_webhook_flood_of_one_source_gets_its_burst_and_its_rate() {
     let per_minute = ((EVENTS - 4) as f64 / last(EVENTS) * 60.0).ceil();
     assert_eq!(tier["smallest_rate"], format!("{per_minute}/min"));
     let refilled = last(EVENTS) / 2.0;
-    assert_eq!(tier["smallest_burst"], (EVENTS as f64 - refilled).ceil() as u64);
+    assert_eq!(
+        tier["smallest_burst"],
+        (EVENTS as f64 - refilled).ceil() as u64
+    );
 }
 
 #[test]
 fn ten_sources_under_their_own_budgets_meet_the_ceiling_of_their_tenant() {
-    let found = report(&["policies/webhooks", "--load", "@policies/webhooks/load.json"]);
+    let found = report(&[
+        "policies/webhooks",
+        "--load",
+        "@policies/webhooks/load.json",
+    ]);
     let quiet = 6_000;
     assert_eq!(found["totals"]["requests"], EVENTS + quiet);
     // 60 a minute for the tenant, 8 at once; everybody else goes through.
     let expected = 8 + last(EVENTS) as u64;
     assert_eq!(admitted(&found), expected + quiet);
-    assert_eq!(rule(&found, "tenant-ceiling")["first_to_refuse"], EVENTS - expected);
+    assert_eq!(
+        rule(&found, "tenant-ceiling")["first_to_refuse"],
+        EVENTS - expected
+    );
     assert_eq!(rule(&found, "source")["refused"], 0);
     assert_eq!(found["callers"]["seen"], 50);
     assert_eq!(found["callers"]["refused"], 10);
@@ -57,14 +71,22 @@ fn ten_sources_under_their_own_budgets_meet_the_ceiling_of_their_tenant() {
 fn the_limit_that_was_sized_against_denial_of_service_refuses_none_of_it() {
     let old = r#"{"policy": "old", "version": "1", "limits": {"all": {"per": ["method"], "rate": "720000/h"}}, "always": ["all"]}"#;
     let files = folder(&[("old.json", old)]);
-    let found = report(&[&at(&files, "old.json"), "--load", "@policies/webhooks/load.json"]);
+    let found = report(&[
+        &at(&files, "old.json"),
+        "--load",
+        "@policies/webhooks/load.json",
+    ]);
     assert_eq!(found["totals"]["refused"], 0);
     assert_eq!(admitted(&found), EVENTS + 6_000);
 }
 
 #[test]
 fn the_firmware_update_gets_a_steady_trickle_and_no_other_partner_feels_it() {
-    let found = report(&["policies/partners", "--load", "@policies/partners/load.json"]);
+    let found = report(&[
+        "policies/partners",
+        "--load",
+        "@policies/partners/load.json",
+    ]);
     // 40/s for 60 s, a ramp to 1,600/s in 90 s, 1,600/s for 450 s; and 800/s of others.
     let fleet = 40 * 60 + (40 + 1_600) * 90 / 2 + 1_600 * 450;
     let others = 800 * 600;
@@ -75,10 +97,16 @@ fn the_firmware_update_gets_a_steady_trickle_and_no_other_partner_feels_it() {
     let expected = before + 200.0 + 100.0 * (600.0 - crossing);
     // The crossing lies between two requests, and so does the end: one more or less.
     let fleet_admitted = admitted(&found) - others;
-    assert!((fleet_admitted as f64 - expected).abs() <= 1.0, "{fleet_admitted} {expected}");
+    assert!(
+        (fleet_admitted as f64 - expected).abs() <= 1.0,
+        "{fleet_admitted} {expected}"
+    );
     // One bucket of twenty-one refused anything.
     let tier = &limit(&found, "partner")["tiers"][0];
-    assert_eq!((tier["buckets"].as_u64(), tier["refused_buckets"].as_u64()), (Some(21), Some(1)));
+    assert_eq!(
+        (tier["buckets"].as_u64(), tier["refused_buckets"].as_u64()),
+        (Some(21), Some(1))
+    );
     for one in found["top"].as_array().unwrap() {
         assert_eq!(one["caller"]["tenant"], "partner-1");
     }
@@ -90,6 +118,9 @@ fn the_firmware_update_gets_a_steady_trickle_and_no_other_partner_feels_it() {
     for span in &spans[steady] {
         let through = span[0].as_f64().unwrap();
         let wanted = (100.0 + 800.0) * seconds;
-        assert!((through - wanted).abs() <= 2.0, "{through} in a span of {seconds} s");
+        assert!(
+            (through - wanted).abs() <= 2.0,
+            "{through} in a span of {seconds} s"
+        );
     }
 }

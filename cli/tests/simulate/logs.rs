@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::run::{BY_ACCOUNT, BY_ADDRESS, at, folder, printed, report, rule, said, simulate, tidegate};
+use crate::run::{
+    BY_ACCOUNT, BY_ADDRESS, at, folder, printed, report, rule, said, simulate, tidegate,
+};
 
 /// A line as `envoy/gate.yaml` has it written, at so many milliseconds.
 fn line(millis: u64, client: &str, status: u16) -> String {
@@ -21,9 +23,15 @@ fn line(millis: u64, client: &str, status: u16) -> String {
 #[test]
 fn envoys_log_as_shipped_is_read_as_it_is() {
     // Three at once, of which two are admitted; one a second comes back.
-    let log: String = [0, 1, 2, 1_000, 1_001, 1_002].map(|at| line(at, "192.0.2.1", 200)).concat();
+    let log: String = [0, 1, 2, 1_000, 1_001, 1_002]
+        .map(|at| line(at, "192.0.2.1", 200))
+        .concat();
     let files = folder(&[("policy.json", BY_ADDRESS), ("access.log", &log)]);
-    let found = report(&[&at(&files, "policy.json"), "--log", &at(&files, "access.log")]);
+    let found = report(&[
+        &at(&files, "policy.json"),
+        "--log",
+        &at(&files, "access.log"),
+    ]);
     assert_eq!(found["totals"]["refused"], 3);
     assert_eq!(found["notes"], json!([]));
     let top = &found["top"][0];
@@ -49,13 +57,18 @@ fn several_logs_and_standard_input_are_one_log() {
     ]);
     let [policy, one, two] = ["policy.json", "one.log", "two.log"].map(|name| at(&files, name));
     let output = tidegate()
-        .args(["--format", "json", "simulate", &policy, "--log", &one, &two, "-"])
+        .args([
+            "--format", "json", "simulate", &policy, "--log", &one, &two, "-",
+        ])
         .write_stdin(line(20, "192.0.2.1", 200))
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&found["totals"]["requests"], &found["totals"]["refused"]), (&json!(3), &json!(1)));
+    assert_eq!(
+        (&found["totals"]["requests"], &found["totals"]["refused"]),
+        (&json!(3), &json!(1))
+    );
 }
 
 #[test]
@@ -67,20 +80,53 @@ fn fields_are_named_by_keys_and_by_pointers() {
     }
     let files = folder(&[("policy.json", BY_ACCOUNT), ("log", &log)]);
     let (policy, log) = (at(&files, "policy.json"), at(&files, "log"));
-    let fields = ["--field", "time=ts", "--field", "account=/who/id", "--field", "method=/http/verb", "--field", "path=uri", "--field", "address=ip"];
+    let fields = [
+        "--field",
+        "time=ts",
+        "--field",
+        "account=/who/id",
+        "--field",
+        "method=/http/verb",
+        "--field",
+        "path=uri",
+        "--field",
+        "address=ip",
+    ];
     let found = report(&[&[policy.as_str(), "--log", &log][..], &fields].concat());
     assert_eq!(found["top"][0]["caller"]["account"], "bob");
     assert_eq!(found["totals"]["refused"], 2);
     // Without its name nothing has an account: the address stands in, and the report says so first.
-    let found = report(&[&[policy.as_str(), "--log", &log, "--field", "time=ts", "--field", "address=ip"][..]].concat());
+    let found = report(
+        &[&[
+            policy.as_str(),
+            "--log",
+            &log,
+            "--field",
+            "time=ts",
+            "--field",
+            "address=ip",
+        ][..]]
+        .concat(),
+    );
     assert_eq!(found["top"][0]["caller"], json!({"address": "10.0.0.1"}));
     let note = found["notes"][0].as_str().unwrap();
-    assert!(note.starts_with("limit `account` goes by account, and the log never says which: `address` stood in."), "{note}");
+    assert!(
+        note.starts_with(
+            "limit `account` goes by account, and the log never says which: `address` stood in."
+        ),
+        "{note}"
+    );
     assert!(note.contains("account: \"%REQ(X-ACCOUNT)%\""), "{note}");
     for (fields, message) in [
         (&["--field", "who=me"][..], "`who` is not a name of a field"),
-        (&["--field", "time"], "`time` is not a field; write `NAME=KEY`"),
-        (&["--field", "time=a", "--field", "time=b"], "`time` is given twice"),
+        (
+            &["--field", "time"],
+            "`time` is not a field; write `NAME=KEY`",
+        ),
+        (
+            &["--field", "time=a", "--field", "time=b"],
+            "`time` is given twice",
+        ),
     ] {
         let output = simulate(&[&[policy.as_str(), "--log", &log][..], fields].concat());
         assert!(said(&output).contains(message), "{}", said(&output));
@@ -91,33 +137,52 @@ fn fields_are_named_by_keys_and_by_pointers() {
 #[test]
 fn what_requests_were_answered_then_is_compared() {
     // The limiter that ran then refused the second; this one refuses the third.
-    let log: String = [(0, 200), (1, 429), (2, 200)].map(|(at, status)| line(at, "192.0.2.1", status)).concat();
+    let log: String = [(0, 200), (1, 429), (2, 200)]
+        .map(|(at, status)| line(at, "192.0.2.1", status))
+        .concat();
     let files = folder(&[("policy.json", BY_ADDRESS), ("access.log", &log)]);
-    let found = report(&[&at(&files, "policy.json"), "--log", &at(&files, "access.log")]);
-    let expected = json!({"known": 3, "refused": 1, "refused_both_times": 0, "refused_only_here": 1});
+    let found = report(&[
+        &at(&files, "policy.json"),
+        "--log",
+        &at(&files, "access.log"),
+    ]);
+    let expected =
+        json!({"known": 3, "refused": 1, "refused_both_times": 0, "refused_only_here": 1});
     assert_eq!(found["then"], expected);
 }
 
 #[test]
 fn lines_that_cannot_be_read_are_counted_and_shown_and_too_many_are_a_failure() {
-    let good: String = (0..200).map(|at| line(at * 2_000, "192.0.2.1", 200)).collect();
+    let good: String = (0..200)
+        .map(|at| line(at * 2_000, "192.0.2.1", 200))
+        .collect();
     let log = format!("{good}\nnot json\n{{\"time\": \"yesterday\"}}\n");
     let files = folder(&[("policy.json", BY_ADDRESS), ("access.log", &log)]);
     let (policy, log) = (at(&files, "policy.json"), at(&files, "access.log"));
     let found = report(&[&policy, "--log", &log]);
     let input = &found["input"];
-    assert_eq!((&input["lines"], &input["unreadable"]), (&json!(202), &json!(2)));
+    assert_eq!(
+        (&input["lines"], &input["unreadable"]),
+        (&json!(202), &json!(2))
+    );
     let examples = input["unreadable_examples"].as_array().unwrap();
     assert_eq!(examples[0]["line"], 202);
     assert_eq!(examples[0]["reason"], "it is not a JSON object");
-    assert_eq!(examples[1]["reason"], "its time is neither RFC 3339 nor a number since 1970");
+    assert_eq!(
+        examples[1]["reason"],
+        "its time is neither RFC 3339 nor a number since 1970"
+    );
     let output = simulate(&[&policy, "--log", &log]);
     assert!(printed(&output).contains("2 of 202 lines could not be read"));
 
     let output = simulate(&[&policy, "--log", &log, "--unreadable", "0.5"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("2 of 202 lines could not be read, more than 0.5 %"));
-    assert!(said(&output).contains("access.log:202: it is not a JSON object"), "{}", said(&output));
+    assert!(
+        said(&output).contains("access.log:202: it is not a JSON object"),
+        "{}",
+        said(&output)
+    );
     assert_eq!(printed(&output), "");
 }
 
@@ -126,12 +191,27 @@ fn each_way_to_be_unreadable_has_its_reason() {
     let time = r#""time": "2026-11-29T10:00:00Z""#;
     for (line, reason) in [
         (r#"["a"]"#.to_owned(), "it is not a JSON object"),
-        (format!("{{{time}, \"path\""), "it ends in the middle of its JSON object"),
+        (
+            format!("{{{time}, \"path\""),
+            "it ends in the middle of its JSON object",
+        ),
         (format!("{{{time}, \"path\" \"/\"}}"), "it is not JSON"),
-        (format!("{{{time}, \"client\": {{\"a\": 1}}}}"), "`client` is an object; name a text in it, by a JSON pointer"),
-        (format!("{{{time}, \"client\": [1]}}"), "`client` is a list; name a text in it, by a JSON pointer"),
-        (r#"{"path": "/"}"#.to_owned(), "it has no `time` to tell the time by"),
-        (r#"{"time": "29/Nov/2026"}"#.to_owned(), "its time is neither RFC 3339 nor a number since 1970"),
+        (
+            format!("{{{time}, \"client\": {{\"a\": 1}}}}"),
+            "`client` is an object; name a text in it, by a JSON pointer",
+        ),
+        (
+            format!("{{{time}, \"client\": [1]}}"),
+            "`client` is a list; name a text in it, by a JSON pointer",
+        ),
+        (
+            r#"{"path": "/"}"#.to_owned(),
+            "it has no `time` to tell the time by",
+        ),
+        (
+            r#"{"time": "29/Nov/2026"}"#.to_owned(),
+            "its time is neither RFC 3339 nor a number since 1970",
+        ),
     ] {
         let files = folder(&[("policy.json", BY_ADDRESS), ("log", &line)]);
         let output = simulate(&[&at(&files, "policy.json"), "--log", &at(&files, "log")]);
@@ -143,33 +223,52 @@ fn each_way_to_be_unreadable_has_its_reason() {
 #[test]
 fn requests_are_put_in_the_order_of_their_times_as_far_as_one_can_wait() {
     // The log is written when requests end: the first request of all stands last, and the second is refused or not by that.
-    let within: String = [100, 1_500, 0].map(|at| line(at, "192.0.2.1", 200)).concat();
+    let within: String = [100, 1_500, 0]
+        .map(|at| line(at, "192.0.2.1", 200))
+        .concat();
     let files = folder(&[("policy.json", BY_ADDRESS), ("within", &within)]);
     let (policy, log) = (at(&files, "policy.json"), at(&files, "within"));
     let found = report(&[&policy, "--log", &log]);
     assert_eq!(found["input"]["first"], "2026-11-29T10:00:00.000Z");
     assert_eq!(found["input"]["late"], 0);
     let found = report(&[&policy, "--log", &log, "--reorder", "1s"]);
-    assert_eq!((&found["input"]["late"], &found["input"]["late_by_seconds"]), (&json!(1), &json!(0.1)));
+    assert_eq!(
+        (&found["input"]["late"], &found["input"]["late_by_seconds"]),
+        (&json!(1), &json!(0.1))
+    );
     let note = found["notes"][0].as_str().unwrap();
     assert!(note.contains("--reorder"), "{note}");
 }
 
 #[test]
 fn a_policy_with_mistakes_a_file_that_is_not_there_and_an_empty_log_are_told_apart() {
-    let files = folder(&[("good.json", BY_ADDRESS), ("bad.json", r#"{"policy": "p", "version": "1", "always": ["x"]}"#), ("empty", "\n")]);
+    let files = folder(&[
+        ("good.json", BY_ADDRESS),
+        (
+            "bad.json",
+            r#"{"policy": "p", "version": "1", "always": ["x"]}"#,
+        ),
+        ("empty", "\n"),
+    ]);
     let [good, bad, empty] = ["good.json", "bad.json", "empty"].map(|name| at(&files, name));
     let output = simulate(&[&bad, "--log", &empty]);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("$.always[0]"), "{}", said(&output));
     let output = simulate(&[&good, "--log", "no-such.log"]);
     assert_eq!(output.status.code(), Some(4));
-    assert!(said(&output).contains("`no-such.log` cannot be read"), "{}", said(&output));
+    assert!(
+        said(&output).contains("`no-such.log` cannot be read"),
+        "{}",
+        said(&output)
+    );
     let output = simulate(&[&good, "--log", &empty]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("there is no request in the log"), "{}", said(&output));
-    for arguments in [&[&good][..], &[&good, "--log", &empty, "--load", "{}"].map(|a| a), ] {
-        let arguments: Vec<&str> = arguments.iter().map(|a| a as &str).collect();
+    assert!(
+        said(&output).contains("there is no request in the log"),
+        "{}",
+        said(&output)
+    );
+    for arguments in [vec![&*good], vec![&*good, "--log", &empty, "--load", "{}"]] {
         assert_eq!(simulate(&arguments).status.code(), Some(2), "{arguments:?}");
     }
 }
@@ -187,20 +286,45 @@ fn a_key_in_the_log_lets_what_was_done_already_be_simulated() {
     let files = folder(&[("policy.json", policy), ("log", &log)]);
     let (policy, log) = (at(&files, "policy.json"), at(&files, "log"));
     // Two of `a` again are replays and charged nothing; `a` and `b` take the burst, `c` is refused.
-    let found = report(&[&policy, "--log", &log, "--field", "header:idempotency-key=key"]);
-    assert_eq!((&found["totals"]["replayed"], &found["totals"]["refused"]), (&json!(2), &json!(1)));
+    let found = report(&[
+        &policy,
+        "--log",
+        &log,
+        "--field",
+        "header:idempotency-key=key",
+    ]);
+    assert_eq!(
+        (&found["totals"]["replayed"], &found["totals"]["refused"]),
+        (&json!(2), &json!(1))
+    );
     // Without the key all five are new, and the report says that.
     let found = report(&[&policy, "--log", &log]);
-    assert_eq!((&found["totals"]["replayed"], &found["totals"]["refused"]), (&json!(0), &json!(3)));
-    assert!(found["notes"][0].as_str().unwrap().starts_with("what was done already is not simulated on route `charges`"));
+    assert_eq!(
+        (&found["totals"]["replayed"], &found["totals"]["refused"]),
+        (&json!(0), &json!(3))
+    );
+    assert!(
+        found["notes"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("what was done already is not simulated on route `charges`")
+    );
 }
 
 #[test]
 fn a_pipe_gets_neither_colour_nor_a_progress_bar() {
     let log: String = (0..5_000).map(|at| line(at, "192.0.2.1", 200)).collect();
     let files = folder(&[("policy.json", BY_ADDRESS), ("access.log", &log)]);
-    let output = simulate(&[&at(&files, "policy.json"), "--log", &at(&files, "access.log")]);
+    let output = simulate(&[
+        &at(&files, "policy.json"),
+        "--log",
+        &at(&files, "access.log"),
+    ]);
     assert_eq!(said(&output), "");
     assert!(!printed(&output).contains('\u{1b}'));
-    assert!(printed(&output).starts_with("`by-address` 1 would have refused "), "{}", printed(&output));
+    assert!(
+        printed(&output).starts_with("`by-address` 1 would have refused "),
+        "{}",
+        printed(&output)
+    );
 }

@@ -9,7 +9,10 @@ use tempfile::TempDir;
 
 /// The root of the repository.
 pub(crate) fn repo() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
 }
 
 /// The tool, in the root of the repository.
@@ -26,7 +29,11 @@ pub(crate) fn simulate(arguments: &[&str]) -> Output {
 
 /// Its report; it has to be done.
 pub(crate) fn report(arguments: &[&str]) -> Value {
-    let output = tidegate().args(["--format", "json", "simulate"]).args(arguments).output().unwrap();
+    let output = tidegate()
+        .args(["--format", "json", "simulate"])
+        .args(arguments)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }

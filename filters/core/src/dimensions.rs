@@ -66,7 +66,10 @@ impl<'a> Dimensions<'a> {
         {
             return Some(key);
         }
-        let mut several = self.several.take().unwrap_or_else(Parts::new);
+        let mut several = match self.several.take() {
+            Some(several) => several,
+            None => Parts::new(),
+        };
         several.clear();
         for dimension in per {
             // What stands in brings its own tag: it is never taken for what it stands in for.

@@ -1,8 +1,10 @@
 //! One line of a log: the values of the fields that are asked for, and nothing else of it.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use sonic_rs::{LazyValue, to_object_iter};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::time::Times;
 use crate::simulate::field::{Fields, Key, Target};
@@ -50,27 +52,21 @@ impl Reader {
         if !line.starts_with(b"{") {
             return Err("it is not a JSON object".to_owned());
         }
-        if !line.ends_with(b"}") {
-            return Err("it ends in the middle of its JSON object".to_owned());
-        }
-        for (place, entry) in to_object_iter(line).enumerate() {
-            let (name, value) = entry.map_err(|_| "it is not JSON".to_owned())?;
-            if self.last.get(place).is_none_or(|(last, _)| *last != *name) {
-                self.learn(place, &name);
-            }
-            let fields = self.last.get(place).map_or(&[][..], |(_, fields)| fields);
-            for index in fields {
-                let rest = self.keys.get(*index).map_or(&[][..], |(_, rest)| rest);
-                if rest.is_empty() {
-                    set(record, *index, value.as_raw_str())
-                } else {
-                    set_nested(record, *index, &value, rest)
-                }
-                .map_err(|fault| {
-                    let name = self.names.get(*index).map_or("", String::as_str);
-                    format!("`{name}` {fault}")
-                })?;
-            }
+        let line = simdutf8::basic::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+        let mut fault = None;
+        let mut json = serde_json::Deserializer::from_str(line);
+        let object = Object {
+            reader: self,
+            record,
+            fault: &mut fault,
+        };
+        let read = json.deserialize_map(object).and_then(|()| json.end());
+        if let Err(error) = read {
+            return Err(match fault {
+                Some(fault) => fault,
+                None if error.is_eof() => "it ends in the middle of its JSON object".to_owned(),
+                None => "it is not JSON".to_owned(),
+            });
         }
         let time = record.get(self.time);
         if time.is_empty() {
@@ -102,38 +98,166 @@ impl Reader {
     }
 }
 
-/// Sets a field to a value in its JSON text.
-fn set(record: &mut Record, index: usize, raw: &str) -> Result<(), &'static str> {
-    match raw.as_bytes() {
-        [b'"', inside @ .., b'"'] => {
-            if memchr::memchr(b'\\', inside).is_none() {
-                record.set(index, inside);
-            } else {
-                let text: Cow<'_, str> = serde_json::from_str(raw).map_err(|_| "is no text")?;
-                record.set(index, text.as_bytes());
+/// The object that a line is.
+struct Object<'a> {
+    reader: &'a mut Reader,
+    record: &'a mut Record,
+    /// What is wrong with a value that is JSON.
+    fault: &'a mut Option<String>,
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self {
+            reader,
+            record,
+            fault,
+        } = self;
+        let mut place = 0_usize;
+        while let Some(name) = map.next_key_seed(Name)? {
+            let known = reader.last.get(place);
+            if known.is_none_or(|(last, _)| *last != *name) {
+                reader.learn(place, &name);
             }
-            Ok(())
+            let fields = reader.last.get(place).map_or(&[][..], |(_, fields)| fields);
+            place = place.saturating_add(1);
+            let steps = |index: usize| reader.keys.get(index).map_or(&[][..], |(_, rest)| rest);
+            let set = match *fields {
+                [] => map.next_value::<IgnoredAny>().map(|_| Ok(()))?,
+                [index] if steps(index).is_empty() => {
+                    map.next_value_seed(Text { record, index })?
+                }
+                _ => {
+                    let value = map.next_value::<&RawValue>()?;
+                    let mut fields = fields.iter().copied();
+                    fields.try_for_each(|index| set_nested(record, index, value, steps(index)))
+                }
+            };
+            if let Err(why) = set {
+                let index = fields.first().copied().unwrap_or(0);
+                let name = reader.names.get(index).map_or("", String::as_str);
+                *fault = Some(format!("`{name}` {why}"));
+                return Err(A::Error::custom(""));
+            }
         }
-        b"null" => Ok(()),
-        [b'-' | b'0'..=b'9', ..] | b"true" | b"false" => {
-            record.set(index, raw.as_bytes());
-            Ok(())
-        }
-        [b'{', ..] => Err("is an object; name a text in it, by a JSON pointer"),
-        _ => Err("is a list; name a text in it, by a JSON pointer"),
+        Ok(())
+    }
+}
+
+/// A name, borrowed from the line unless it has escapes.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+}
+
+/// A value that becomes a field's text; what cannot is told.
+struct Text<'a> {
+    record: &'a mut Record,
+    index: usize,
+}
+
+type Set = Result<(), &'static str>;
+
+impl<'de> DeserializeSeed<'de> for Text<'_> {
+    type Value = Set;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Set, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text<'_> {
+    type Value = Set;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    #[inline]
+    fn visit_str<E>(self, text: &str) -> Result<Set, E> {
+        self.record.set(self.index, text.as_bytes());
+        Ok(Ok(()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Set, E> {
+        let text = itoa::Buffer::new().format(number).to_owned();
+        self.record.set(self.index, text.as_bytes());
+        Ok(Ok(()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Set, E> {
+        self.record.set(self.index, number.to_string().as_bytes());
+        Ok(Ok(()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Set, E> {
+        self.record.set(self.index, number.to_string().as_bytes());
+        Ok(Ok(()))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Set, E> {
+        self.record.set(self.index, value.to_string().as_bytes());
+        Ok(Ok(()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Set, E> {
+        Ok(Ok(()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Set, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Err("is an object; name a text in it, by a JSON pointer"))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Set, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Err("is a list; name a text in it, by a JSON pointer"))
     }
 }
 
 /// Sets a field to what lies deeper in a value; what is not there is absent.
-fn set_nested(
-    record: &mut Record,
-    index: usize,
-    value: &LazyValue<'_>,
-    steps: &[String],
-) -> Result<(), &'static str> {
-    let found = sonic_rs::get(value.as_raw_str(), steps.iter().map(String::as_str));
-    match found {
-        Ok(found) => set(record, index, found.as_raw_str()),
-        Err(_) => Ok(()),
+fn set_nested(record: &mut Record, index: usize, value: &RawValue, steps: &[String]) -> Set {
+    let mut value = value;
+    let mut inner: std::collections::BTreeMap<Cow<'_, str>, &RawValue>;
+    for step in steps {
+        inner = match serde_json::from_str(value.get()) {
+            Ok(inner) => inner,
+            Err(_) => return Ok(()),
+        };
+        match inner.get(step.as_str()) {
+            Some(found) => value = found,
+            None => return Ok(()),
+        }
     }
+    let mut json = serde_json::Deserializer::from_str(value.get());
+    Text { record, index }
+        .deserialize(&mut json)
+        .unwrap_or(Err("is no text"))
 }

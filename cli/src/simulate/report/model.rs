@@ -183,6 +183,8 @@ pub(crate) struct Tier {
     pub(crate) smallest_rate_exact: bool,
     /// For other rates the smallest burst.
     pub(crate) curve: Vec<Point>,
+    /// Whether every bucket is in the curve, and not a sample.
+    pub(crate) curve_exact: bool,
     /// The rate as written, in units per second.
     #[serde(skip)]
     pub(crate) per_second: f64,

@@ -254,7 +254,12 @@ fn limit(limit: &Limit, output: Output) {
             continue;
         }
         output.line(format_args!("  {}", enough(tier)));
-        let mut table = table(&["rate", "burst needed"], &[0, 1]);
+        let needed = if tier.curve_exact {
+            "burst needed"
+        } else {
+            "burst needed, about"
+        };
+        let mut table = table(&["rate", needed], &[0, 1]);
         for point in thinned(tier) {
             table.add_row(vec![point.rate.clone(), grouped(point.burst)]);
         }

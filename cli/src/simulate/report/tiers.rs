@@ -7,7 +7,7 @@ use tidegate_core::quota::{NANOS_PER_SEC, Quota};
 
 use super::model::{Limit, Point, Tier};
 use super::numbers::float;
-use crate::simulate::demand::{self, POINTS, rate};
+use crate::simulate::demand::{self, Curve, POINTS, rate};
 use crate::simulate::statistics::{Bucket, LimitCounts};
 
 /// What is said of a limit; `through` is the share of its buckets that is to be let through, in percent.
@@ -18,12 +18,22 @@ pub(super) fn limit(limit: &policy::Limit, counts: &LimitCounts, through: f64) -
             .values()
             .filter(|b| b.tier == index)
             .collect();
-        (tier, buckets)
+        let curves = counts.curves.values().filter(|(tier, _)| *tier == index);
+        (
+            tier,
+            buckets,
+            curves.map(|(_, curve)| curve).collect::<Vec<_>>(),
+        )
     });
     let each = counts.buckets.each();
-    let tiers = tiers
-        .filter(|(_, buckets)| !buckets.is_empty())
-        .map(|(tier, buckets)| self::tier(limit, tier, &buckets, each, through));
+    let tiers =
+        tiers
+            .filter(|(_, buckets, _)| !buckets.is_empty())
+            .map(|(tier, buckets, curves)| Tier {
+                curve: curve(tier, &curves, through),
+                curve_exact: counts.curves.each() == 1,
+                ..self::tier(limit, tier, &buckets, each, through)
+            });
     Limit {
         limit: limit.name.clone(),
         per: limit.per.iter().map(ToString::to_string).collect(),
@@ -53,30 +63,9 @@ fn tier(
     let exact = buckets
         .iter()
         .all(|bucket| bucket.demand.slope().is_exact());
-    let bursts = |point: Option<usize>| {
-        let one = |bucket: &&Bucket| match point {
-            Some(point) => tier.burst(&bucket.demand, point),
-            None => tier.burst_as_written(&bucket.demand),
-        };
-        nth(buckets.iter().map(one).map(float), through)
-    };
-    let mut curve: Vec<Point> = Vec::new();
-    for point in 0..POINTS {
-        let interval = tier.interval(point);
-        let burst = demand::whole(bursts(Some(point)));
-        let rate = rate(interval, period);
-        // Beyond the first rate at which a burst of one is enough there is nothing to see.
-        let over = curve
-            .last()
-            .is_some_and(|last| last.rate == rate || last.burst <= 1);
-        if !over {
-            curve.push(Point {
-                rate,
-                burst,
-                per_second: float(NANOS_PER_SEC) / interval,
-            });
-        }
-    }
+    let bursts = buckets
+        .iter()
+        .map(|bucket| float(tier.burst_as_written(&bucket.demand)));
     Tier {
         rate: quota.rate().to_string(),
         burst: quota.burst(),
@@ -85,12 +74,37 @@ fn tier(
         refused_buckets: count(buckets.iter().filter(|b| b.refused > 0).count()),
         exact: each == 1,
         through,
-        smallest_burst: demand::whole(bursts(None)),
+        smallest_burst: demand::whole(nth(bursts, through)),
         smallest_rate: needed.is_finite().then(|| rate(1.0 / needed, period)),
         smallest_rate_exact: exact,
-        curve,
+        curve: Vec::new(),
+        curve_exact: true,
         per_second: float(NANOS_PER_SEC) / float(quota.interval()),
     }
+}
+
+/// The burst that each rate needs.
+fn curve(tier: &demand::Tier, curves: &[&Curve], through: f64) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for point in 0..POINTS {
+        let interval = tier.interval(point);
+        let bursts = curves.iter().map(|curve| float(tier.burst(curve, point)));
+        let burst = demand::whole(nth(bursts, through));
+        let rate = rate(interval, tier.quota.rate().period());
+        // Beyond the first rate at which a burst of one is enough there is nothing to see.
+        let over = points
+            .last()
+            .is_some_and(|last| last.rate == rate || last.burst <= 1);
+        if !over {
+            let per_second = float(NANOS_PER_SEC) / interval;
+            points.push(Point {
+                rate,
+                burst,
+                per_second,
+            });
+        }
+    }
+    points
 }
 
 /// The smallest value that so many percent of the values do not exceed.
