@@ -14,7 +14,7 @@ use crate::output::Output;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Replay an access log or a generated load through a policy
-    Simulate(simulate::Simulate),
+    Simulate(Box<simulate::Simulate>),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
