@@ -197,7 +197,7 @@ mod tests {
         let mut now = 1_000 * SECOND;
         let one = |_| {
             if random.u8(..) > 50 {
-                now += random.u64(..4 * SECOND);
+                now = now.saturating_add(random.u64(..4 * SECOND));
             }
             (now, random.u64(1..4))
         };

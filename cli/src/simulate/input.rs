@@ -91,7 +91,7 @@ fn generate(generator: &mut Generator, emit: Option<&Path>, stage: &mut Stage) -
             emitter.write(&record).with_context(failed)?;
         }
         stage.play(&record);
-        if stage.requests() % TOLD == 0 {
+        if stage.requests().is_multiple_of(TOLD) {
             bar.set_position(stage.requests());
         }
     }

@@ -120,7 +120,7 @@ fn meeting((a, b): (Corner, Corner), (c, d): (Corner, Corner)) -> Option<Corner>
     let second = (d.1 - c.1) / (d.0 - c.0);
     let time = (c.1 - b.1 - second * (c.0 - b.0)) / (first - second) + b.0;
     let between = b.0 <= time && time <= c.0;
-    between.then(|| (time, first * (time - b.0) + b.1))
+    between.then_some((time, first * (time - b.0) + b.1))
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ fn policy_of_gate() -> String {
     let text = fs::read_to_string(repo().join("envoy/gate.yaml")).unwrap();
     let (_, after) = text.split_once("value: |\n").unwrap();
     let indent = after.find('{').unwrap();
-    let inside = |line: &&str| line.len() > indent && line[..indent].trim().is_empty();
+    let inside = |line: &&str| line.find(|c| c != ' ').is_some_and(|start| start >= indent);
     after
         .lines()
         .take_while(inside)

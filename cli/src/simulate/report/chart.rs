@@ -125,8 +125,7 @@ fn over_time(timeline: &Timeline, series: Vec<Series<'_>>) -> Result<String> {
         } in series
         {
             let points = steps(&values);
-            let legend =
-                move |(x, y)| Rectangle::new([(x, y - 4), (x + 12, y + 4)], colour.filled());
+            let legend = move |(x, y)| swatch((x, y), 4, colour);
             if filled {
                 let area = AreaSeries::new(points, 0.0, colour.mix(0.55)).border_style(colour);
                 chart.draw_series(area)?.label(name).legend(legend);
@@ -143,6 +142,13 @@ fn over_time(timeline: &Timeline, series: Vec<Series<'_>>) -> Result<String> {
             .draw()?;
         Ok(())
     })
+}
+
+/// What stands beside a name in a legend.
+fn swatch((x, y): (i32, i32), half: i32, colour: RGBColor) -> Rectangle<(i32, i32)> {
+    let from = (x, y.saturating_sub(half));
+    let to = (x.saturating_add(12), y.saturating_add(half));
+    Rectangle::new([from, to], colour.filled())
 }
 
 /// Each value for the whole of its span.
@@ -251,11 +257,11 @@ pub(super) fn curve(tier: &Tier) -> Result<Option<String>> {
                 line.stroke_width(2),
             ))?
             .label("enough for the share")
-            .legend(move |(x, y)| Rectangle::new([(x, y - 2), (x + 12, y + 2)], line.filled()));
+            .legend(move |(x, y)| swatch((x, y), 2, line));
         chart
             .draw_series([Circle::new(marked, 6, REFUSED.filled())])?
             .label("as written")
-            .legend(|(x, y)| Circle::new((x + 6, y), 5, REFUSED.filled()));
+            .legend(|(x, y)| Circle::new((x.saturating_add(6), y), 5, REFUSED.filled()));
         chart
             .configure_series_labels()
             .background_style(WHITE.mix(0.85))

@@ -184,7 +184,7 @@ fn top(top: &[Top], span: u64) -> Result<Markup> {
 }
 
 fn limit(limit: &Limit) -> Result<Markup> {
-    let charts = limit.tiers.iter().map(|tier| chart::curve(tier));
+    let charts = limit.tiers.iter().map(chart::curve);
     let charts = charts.collect::<Result<Vec<_>>>()?;
     Ok(html! {
         @for (tier, chart) in limit.tiers.iter().zip(&charts) {
