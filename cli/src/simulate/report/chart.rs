@@ -102,7 +102,7 @@ fn over_time(timeline: &Timeline, series: Vec<Series<'_>>) -> Result<String> {
             .margin(8)
             .x_label_area_size(28)
             .y_label_area_size(64)
-            .build_cartesian_2d(0.0..end, 0.0..(highest * 1.08).max(1e-9))?;
+            .build_cartesian_2d(0.0..end, 0.0..(highest * 1.3).max(1e-9))?;
         let moment = |place: &f64| {
             let passed = crate::simulate::demand::whole(*place * float(width));
             moment::brief(timeline.from.saturating_add(passed), days)
@@ -177,7 +177,7 @@ pub(super) fn top(top: &[Top]) -> Result<String> {
             .y_label_area_size(230)
             .build_cartesian_2d(
                 0.0..float(most).max(1.0) * 1.02,
-                (0..count).into_segmented(),
+                (0..count.saturating_sub(1).max(1)).into_segmented(),
             )?;
         chart
             .configure_mesh()
@@ -266,7 +266,7 @@ pub(super) fn curve(tier: &Tier) -> Result<Option<String>> {
             .configure_series_labels()
             .background_style(WHITE.mix(0.85))
             .border_style(RGBColor(0xcc, 0xcc, 0xcc))
-            .position(SeriesLabelPosition::UpperRight)
+            .position(SeriesLabelPosition::LowerLeft)
             .draw()?;
         Ok(())
     })?;
