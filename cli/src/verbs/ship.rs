@@ -211,6 +211,12 @@ impl Ship {
             )),
             Event::Over(step) => {
                 output.line(step);
+                if step.figures.decisions < self.min_decisions {
+                    output.progress(format_args!(
+                        "{}%: {} decisions are too few to judge refusals by; write a longer `--hold`, or fewer `--min-decisions`",
+                        step.percent, step.figures.decisions
+                    ));
+                }
                 told.push(step.clone());
             }
         })?;

@@ -69,6 +69,14 @@ impl Figures {
         figures
     }
 
+    /// Whether Envoy counts anew, as after a restart: then nobody knows what there was since `before`.
+    pub(super) const fn are_anew(&self, before: &Self) -> bool {
+        self.decisions < before.decisions
+            || self.answers < before.answers
+            || self.server_errors < before.server_errors
+            || self.seal_mismatches < before.seal_mismatches
+    }
+
     /// What was counted since `before`; the p99 is that of Envoy's last interval.
     pub(super) fn since(&self, before: &Self) -> Self {
         let Self {
@@ -103,7 +111,19 @@ fn p99(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::p99;
+    use super::{Figures, p99};
+
+    #[test]
+    fn counters_that_went_back_are_told_from_such_that_stand_still() {
+        let before = Figures {
+            decisions: 7,
+            answers: 9,
+            ..Figures::default()
+        };
+        assert!(!before.are_anew(&before));
+        assert!(Figures::default().are_anew(&before));
+        assert!(!before.are_anew(&Figures::default()));
+    }
 
     #[test]
     fn the_interval_is_read_and_not_all_time() {

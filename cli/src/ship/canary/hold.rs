@@ -67,6 +67,10 @@ impl Walk<'_> {
         let bar = bar(self.plan.hold, percent);
         let halt = loop {
             match self.read() {
+                Ok(now) if now.are_anew(before) => {
+                    let why = "envoy counts anew, so it was started again while the share was held";
+                    break Some(Halt::Other(why.to_owned()));
+                }
                 Ok(now) => {
                     answered = Instant::now();
                     *figures = now.since(before);
