@@ -1,8 +1,9 @@
 //! An explanation as a person reads it.
 
 use tidegate_core::cases::explain::{
-    Answered, Copy, Cost, Explanation, KeyPart, Limit, Part, Record, Route, Said, Share, Who, Why,
+    Answered, Copy, Cost, Explanation, KeyPart, Limit, Part, Record, Route, Said, Share, Who,
 };
+use tidegate_core::route::Missed;
 
 use crate::output::{BAD, CAUTION, GOOD, QUIET, count};
 
@@ -134,10 +135,10 @@ fn routes(routes: &[Route], taken: Option<&str>) -> Vec<String> {
             None => format!("`{}` {GOOD}takes it{GOOD:#}", route.name),
             Some(why) => {
                 let why = match why {
-                    Why::Method => "another method".to_owned(),
-                    Why::Path => "another path".to_owned(),
-                    Why::Host => "another host".to_owned(),
-                    Why::Header(name) => {
+                    Missed::Method => "another method".to_owned(),
+                    Missed::Path => "another path".to_owned(),
+                    Missed::Host => "another host".to_owned(),
+                    Missed::Header(name) => {
                         format!("header {name} is not there once with its value")
                     }
                 };

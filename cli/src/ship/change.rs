@@ -194,6 +194,7 @@ impl Change {
                 Ok::<_, anyhow::Error>(before)
             })
             .transpose()?;
+        let ran = runs(folder, self.slot, &found);
         let settling = Settling {
             resources: rewrites
                 .iter()
@@ -203,7 +204,7 @@ impl Change {
                 })
                 .collect(),
             runs: runs(folder, self.slot, &self.mounts),
-            ran: self.ran(folder, &found),
+            ran: self.silent(ran.as_ref()),
         };
         let mut history = folder.history()?;
         let done = match write(folder, &rewrites, &settling, before.as_ref(), meanwhile) {
@@ -228,8 +229,7 @@ impl Change {
                     mounts: folder.mounts(self.slot)?,
                     rolled_back: None,
                 };
-                let was = runs(folder, self.slot, &found).map(|runs| runs.module);
-                history.push(self.slot, found, was, entry);
+                history.push(self.slot, found, ran.map(|ran| ran.module), entry);
                 history.write()?;
             }
             Note::RolledBack => {
@@ -263,11 +263,10 @@ impl Change {
         Ok(rewrites)
     }
 
-    /// What no worker may run any more; it tells so itself as long as something of the same policy follows it.
-    fn ran(&self, folder: &Folder, found: &BTreeMap<String, Mount>) -> Option<Runs> {
-        let ran = runs(folder, self.slot, found)?;
-        let same = self.module.as_ref()?.policy == ran.module.policy;
-        same.then_some(ran)
+    /// What no worker may run any more, of what ran; it tells so itself as long as something of the same policy follows it.
+    fn silent(&self, ran: Option<&Runs>) -> Option<Runs> {
+        let next = self.module.as_ref()?;
+        ran.filter(|ran| ran.module.policy == next.policy).cloned()
     }
 }
 

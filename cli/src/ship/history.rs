@@ -64,21 +64,19 @@ impl History {
 
     /// What is mounted in a slot now, as far as this knows.
     pub(super) fn current(&self, slot: Slot) -> Option<&Entry> {
-        let entries = self.slots.get(&slot)?;
-        entries
-            .iter()
-            .rev()
-            .find(|entry| entry.rolled_back.is_none())
+        self.standing(slot).next()
+    }
+
+    /// What was not taken back, the latest first.
+    fn standing(&self, slot: Slot) -> impl Iterator<Item = &Entry> {
+        let entries = self.slots.get(&slot).into_iter().flatten();
+        entries.rev().filter(|entry| entry.rolled_back.is_none())
     }
 
     /// What was mounted before, if `mounts` is what is found there now. Where somebody else changed the files since, that is what
     /// was last shipped.
     pub(super) fn before(&self, slot: Slot, mounts: &BTreeMap<String, Mount>) -> Option<&Entry> {
-        let entries = self.slots.get(&slot)?;
-        let mut standing = entries
-            .iter()
-            .rev()
-            .filter(|entry| entry.rolled_back.is_none());
+        let mut standing = self.standing(slot);
         let last = standing.next()?;
         if last.is(slot, mounts) {
             standing.next()

@@ -9,6 +9,7 @@ use tidegate_core::request::Request;
 use super::field::{Fields, Target};
 use super::present::Presenter;
 use super::record::Record;
+use crate::output::cut;
 
 /// The longest part of a name that is shown, in characters.
 const MOST_SHOWN: usize = 64;
@@ -95,11 +96,7 @@ fn name(part: &Part<'_>) -> String {
     let text = String::from_utf8_lossy(&part.value);
     let digest = text.starts_with("sha256:");
     let most = if digest { 23 } else { MOST_SHOWN };
-    let mut shown: String = text.chars().take(most).collect();
-    if text.chars().nth(most).is_some() {
-        shown.push('…');
-    }
-    shown
+    cut(&text, most)
 }
 
 impl std::fmt::Display for Caller {

@@ -6,6 +6,7 @@
 
 use tidegate_core::quota::{Period, Quota};
 
+use super::number::{float, whole};
 use super::slope::Slope;
 
 /// At how many rates each bucket is watched.
@@ -38,25 +39,6 @@ pub(crate) struct Curve {
     last: u64,
     owed: [f64; POINTS],
     most: [f64; POINTS],
-}
-
-#[allow(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "times below 2^53 ns, which a double holds exactly; above that an estimate is enough"
-)]
-const fn float(number: u64) -> f64 {
-    number as f64
-}
-
-#[allow(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a float becomes the nearest number that there is"
-)]
-pub(crate) const fn whole(number: f64) -> u64 {
-    number as u64
 }
 
 impl Tier {

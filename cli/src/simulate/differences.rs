@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use tidegate_core::policy::Policy;
+use tidegate_core::ruling::Direction;
 
 use super::caller::Caller;
 use super::heavy::Heavy;
@@ -12,18 +12,6 @@ use super::timeline::Timeline;
 
 /// How many examples are kept.
 const EXAMPLES: usize = 10;
-
-/// How a policy differs from another about a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Direction {
-    /// It refuses what the other lets through.
-    Stricter,
-    /// It lets through what the other refuses.
-    Looser,
-    /// Both refuse, by different rules; or one sends an earlier answer again and the other does not.
-    Other,
-}
 
 /// What a policy makes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,25 +49,23 @@ pub(crate) struct Differences {
     limits: [Vec<usize>; 2],
 }
 
-impl Direction {
-    /// `None`: there is no difference.
-    fn of(one: &Says, other: &Says) -> Option<Self> {
-        match (one, other) {
-            (one, other) if one == other => None,
-            (Says::Refused(_), Says::Refused(_)) => Some(Self::Other),
-            (Says::Refused(_), _) => Some(Self::Stricter),
-            (_, Says::Refused(_)) => Some(Self::Looser),
-            _ => Some(Self::Other),
-        }
+/// In which direction what one policy says differs from what another says; `None`: it does not.
+fn direction(one: &Says, other: &Says) -> Option<Direction> {
+    match (one, other) {
+        (one, other) if one == other => None,
+        (Says::Refused(_), Says::Refused(_)) => Some(Direction::Other),
+        (Says::Refused(_), _) => Some(Direction::Stricter),
+        (_, Says::Refused(_)) => Some(Direction::Looser),
+        _ => Some(Direction::Other),
     }
+}
 
-    /// Its place in counts.
-    const fn place(self) -> usize {
-        match self {
-            Self::Stricter => 0,
-            Self::Looser => 1,
-            Self::Other => 2,
-        }
+/// The place of a direction in counts.
+const fn place(direction: Direction) -> usize {
+    match direction {
+        Direction::Stricter => 0,
+        Direction::Looser => 1,
+        Direction::Other => 2,
     }
 }
 
@@ -93,7 +79,7 @@ fn number(names: &mut Vec<String>, name: &str) -> usize {
 }
 
 fn increment(counts: &mut [u64; 3], direction: Direction) {
-    if let Some(count) = counts.get_mut(direction.place()) {
+    if let Some(count) = counts.get_mut(place(direction)) {
         *count = count.saturating_add(1);
     }
 }
@@ -150,13 +136,13 @@ impl Differences {
         now: u64,
         describe: impl FnOnce() -> (Caller, String, String),
     ) {
-        let Some(direction) = Direction::of(&says.0, &says.1) else {
+        let Some(direction) = direction(&says.0, &says.1) else {
             self.same = self.same.saturating_add(1);
             self.timeline.count(now, 3);
             return;
         };
         increment(&mut self.counts, direction);
-        self.timeline.count(now, direction.place());
+        self.timeline.count(now, place(direction));
         let mut described = None;
         let (_, counts) = self.callers.count(number, || {
             let (caller, ..) = described.insert(describe());

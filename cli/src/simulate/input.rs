@@ -84,7 +84,7 @@ fn generate(generator: &mut Generator, emit: Option<&Path>, stage: &mut Stage) -
         Some(file) => Some(Emitter::new(file, generator.fields()).with_context(failed)?),
         None => None,
     };
-    let bar = progress::requests(super::demand::whole(generator.total()));
+    let bar = progress::requests(super::number::whole(generator.total()));
     let mut record = Record::default();
     while generator.next(&mut record) {
         if let Some(emitter) = &mut emitter {

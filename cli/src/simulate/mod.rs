@@ -15,6 +15,7 @@ mod load;
 mod log;
 mod moment;
 mod needs;
+mod number;
 mod player;
 mod present;
 mod progress;

@@ -48,12 +48,7 @@ pub(crate) fn notes(
     let mut notes = Vec::new();
     let log = if generated { "load" } else { "log" };
     let identity = &policy.identity;
-    let parts = [
-        (Dimension::Tenant, &identity.tenant),
-        (Dimension::Account, &identity.account),
-        (Dimension::Plan, &identity.plan),
-    ];
-    for (part, sources) in parts {
+    for (part, sources) in identity.parts() {
         let known = sources
             .iter()
             .any(|s| present.of(player.presenter.field_of(s)) > 0);

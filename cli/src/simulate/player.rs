@@ -1,10 +1,10 @@
 //! One policy at work on a virtual clock: its store, and what it says to each request.
 
-use tidegate_core::admission::{Said, Standing};
+use tidegate_core::admission::Standing;
+use tidegate_core::cases::{self, CaseAnswer};
 use tidegate_core::engine::{self, Decision};
-use tidegate_core::idempotency::{Capture, Outcome, Running, Turn};
-use tidegate_core::policy::{By, Cost, EventSource, Mode, Policy, Route};
-use tidegate_core::records::{Settled, drive};
+use tidegate_core::idempotency::{Running, Turn};
+use tidegate_core::policy::{By, EventSource, Mode, Policy, Route};
 use tidegate_core::store::MemoryStore;
 
 use super::caller::{Caller, Callers};
@@ -87,8 +87,11 @@ impl Player {
             ..
         } = self;
         let policy = &*policy;
-        let mut decision = presenter.show(record, scratch, |request| {
-            engine::decide(policy, request, store, &mut (), now)
+        let (mut decision, cost) = presenter.show(record, scratch, |request| {
+            let decision = engine::decide(policy, request, store, &mut (), now);
+            // Where it cannot be read the request is refused before a limit is asked.
+            let cost = engine::cost(decision.route, request).unwrap_or_default();
+            (decision, cost)
         });
         let mut turn = core::mem::take(&mut decision.turn);
         if let Turn::Read(pending) = turn {
@@ -100,7 +103,6 @@ impl Player {
             Turn::Detach(detached) => answered(policy, &detached.running, record.status, store),
             Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
         }
-        let cost = cost(decision.route, presenter, record);
         let verdict = Verdict {
             route: decision.route.and_then(|route| place(policy, route)),
             refused: refused(&decision),
@@ -141,26 +143,6 @@ fn refused(decision: &Decision<'_>) -> Option<Refused> {
     })
 }
 
-/// What a request costs; a cost that cannot be read is refused before a limit is asked.
-fn cost(route: Option<&Route>, presenter: &Presenter, record: &Record) -> u64 {
-    match route.map(|route| &route.cost) {
-        None => 1,
-        Some(Cost::Fixed(cost)) => *cost,
-        Some(Cost::Header { name, default }) => {
-            let value = record.find(presenter.field_of_header(name));
-            core::str::from_utf8(value)
-                .ok()
-                .and_then(|value| value.parse().ok())
-                .unwrap_or(*default)
-        }
-    }
-}
-
-/// Whether a limit refuses.
-pub(crate) const fn refuses(standing: &Standing) -> bool {
-    matches!(standing.said, Said::Wait(_) | Said::Never)
-}
-
 /// Leaves of a route's records what a log can tell. `false`: it had some, and nothing is left.
 fn keep_records(route: &mut Route, presenter: &Presenter) -> bool {
     use tidegate_core::idempotency::key::HEADER;
@@ -186,25 +168,15 @@ fn keep_records(route: &mut Route, presenter: &Presenter) -> bool {
 
 /// Settles the record of a request that ran: by the status in the log, at once.
 fn answered(policy: &Policy, running: &Running, status: u16, store: &mut MemoryStore) {
-    let route = policy.routes.get(running.route);
-    let Some(rule) = route.and_then(|route| route.idempotency.as_ref()) else {
-        return;
+    let answer = CaseAnswer {
+        // What a limiter answered then, the origin never saw.
+        status: if matches!(status, 0 | 429) {
+            200
+        } else {
+            status
+        },
+        ..CaseAnswer::default()
     };
-    // What a limiter answered then, the origin never saw.
-    let status = if matches!(status, 0 | 429) {
-        200
-    } else {
-        status
-    };
-    let place = &running.place;
-    let settled = if let Some(released) = Outcome::Answered(status).settled(rule) {
-        drive::settle(store, place, released)
-    } else {
-        let stored = Capture::new(status, &[], rule.max_body).stored(place.owner);
-        match stored {
-            Some(bytes) => drive::store_answer(store, &policy.room, place, &bytes),
-            None => drive::settle(store, place, Settled::TooLarge),
-        }
-    };
+    let settled = cases::answered(policy, running, &answer, store);
     debug_assert!(settled.is_ok(), "a store in memory does not fail");
 }

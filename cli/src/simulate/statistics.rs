@@ -9,7 +9,7 @@ use tidegate_core::policy::Policy;
 use super::caller::Caller;
 use super::demand::{Curve, Demand, Tier};
 use super::heavy::Heavy;
-use super::player::{Refused, Verdict, refuses};
+use super::player::{Refused, Verdict};
 use super::sample::Sample;
 use super::timeline::Timeline;
 
@@ -256,7 +256,7 @@ impl LimitCounts {
     #[inline]
     fn count(&mut self, standing: &Standing, now: u64, cost: u64) {
         increment(&mut self.asked);
-        let refused = refuses(standing);
+        let refused = standing.refuses();
         if refused {
             self.refused.count(now);
         }

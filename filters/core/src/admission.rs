@@ -56,6 +56,11 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// Whether the limit refuses, or would if it were not in shadow.
+    pub const fn refuses(&self) -> bool {
+        matches!(self.said, Said::Wait(_) | Said::Never)
+    }
+
     /// How full the bucket was when it was asked, the request charged or not.
     pub fn level(&self) -> Level {
         Level::of(self.state, self.at, self.quota)

@@ -335,8 +335,11 @@ fn claims(
     Ok(claims)
 }
 
-/// What the request costs.
-fn cost(route: Option<&Route>, request: &Request<'_>) -> Result<u64, Denial> {
+/// What a request of this route costs: at least 1.
+///
+/// # Errors
+/// [`Denial::CostInvalid`] where the header that says it does not hold one number.
+pub fn cost(route: Option<&Route>, request: &Request<'_>) -> Result<u64, Denial> {
     let (name, default) = match route.map(|route| &route.cost) {
         None => return Ok(1),
         Some(Cost::Fixed(cost)) => return Ok(*cost),

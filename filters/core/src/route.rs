@@ -41,7 +41,8 @@ fn has_header(request: &Request<'_>, name: &str, value: &str) -> bool {
 
 /// What a route asks for that a request has not; for tools, which say why a route was passed over.
 #[cfg(feature = "cases")]
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Missed {
     /// One of the route's methods.
     Method,

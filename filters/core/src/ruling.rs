@@ -29,6 +29,8 @@ const SHADOW: &str = "shadow-";
 
 /// In which direction a policy in shadow disagrees with the one in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "cases", derive(serde::Serialize))]
+#[cfg_attr(feature = "cases", serde(rename_all = "lowercase"))]
 pub enum Direction {
     /// It would refuse what was let through.
     Stricter,

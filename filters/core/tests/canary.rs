@@ -31,26 +31,36 @@ fn policy(canary: &Value, change: impl FnOnce(&mut Value)) -> Policy {
     Policy::parse(document.to_string().as_bytes()).unwrap_or_else(|wrong| panic!("{wrong:#?}"))
 }
 
-/// What is decided about a request that no bucket holds.
-fn ask<'p>(policy: &'p Policy, lines: &[(&str, &str)], address: &str) -> Decision<'p> {
+/// Shows a request to `then`.
+fn with<T>(
+    method: &str,
+    lines: &[(&str, &str)],
+    facts: &CaseFacts,
+    then: impl FnOnce(&Request<'_>) -> T,
+) -> T {
     let headers: Vec<_> = lines
         .iter()
-        .copied()
-        .chain([("x-cost", "2")])
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
+    then(&Request {
+        method: method.as_bytes(),
+        path: b"/1",
+        authority: b"api.test",
+        headers: &headers,
+        facts,
+    })
+}
+
+/// What is decided about a request that no bucket holds.
+fn ask<'p>(policy: &'p Policy, lines: &[(&str, &str)], address: &str) -> Decision<'p> {
     let facts = CaseFacts {
         address: address.to_owned(),
         ..CaseFacts::default()
     };
-    let request = Request {
-        method: b"GET",
-        path: b"/1",
-        authority: b"api.test",
-        headers: &headers,
-        facts: &facts,
-    };
-    engine::decide(policy, &request, &mut MemoryStore::new(), &mut (), NOW)
+    let lines = [lines, &[("x-cost", "2")]].concat();
+    with("GET", &lines, &facts, |request| {
+        engine::decide(policy, request, &mut MemoryStore::new(), &mut (), NOW)
+    })
 }
 
 fn touched(policy: &Policy, account: &str) -> bool {
@@ -174,22 +184,14 @@ fn a_canary_leaves_caches_alone_and_the_share_has_its_records() {
                 .cache
                 .is_none()
         );
-        let headers = [
-            (&b"x-account"[..], account.as_bytes()),
-            (b"idempotency-key", b"k"),
-        ];
+        let lines = [("x-account", account.as_str()), ("idempotency-key", "k")];
         let facts = CaseFacts {
             has_body: true,
             ..CaseFacts::default()
         };
-        let request = Request {
-            method: b"POST",
-            path: b"/1",
-            authority: b"api.test",
-            headers: &headers,
-            facts: &facts,
-        };
-        let mut decision = engine::decide(&policy, &request, &mut store, &mut (), NOW);
+        let mut decision = with("POST", &lines, &facts, |request| {
+            engine::decide(&policy, request, &mut store, &mut (), NOW)
+        });
         let inside = decision.canary;
         seen[usize::from(inside)] = true;
         match core::mem::take(&mut decision.turn) {

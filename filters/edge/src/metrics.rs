@@ -4,7 +4,6 @@
 
 use core::cell::RefCell;
 
-use tidegate_core::admission::{Said, Standing};
 use tidegate_core::denial::{Denial, NO_RULE, RULES};
 use tidegate_core::engine::Decision;
 use tidegate_core::policy::{Mode, Policy};
@@ -194,7 +193,10 @@ impl Metrics {
                 }
             }
         }
-        let refusing = decision.standings.iter().filter(|s| s.shadow && refuses(s));
+        let refusing = decision
+            .standings
+            .iter()
+            .filter(|s| s.shadow && s.refuses());
         let in_shadow = refusing
             .map(|s| s.limit)
             .chain(decision.unkeyed.iter().copied());
@@ -219,8 +221,4 @@ impl Metrics {
             .find(|(name, _)| **name == rule)?;
         Some(refusals)
     }
-}
-
-fn refuses(standing: &Standing) -> bool {
-    matches!(standing.said, Said::Wait(_) | Said::Never)
 }

@@ -45,9 +45,7 @@ pub(super) fn check(policy: &Policy, chain: &Chain<'_>, gate: usize, findings: &
 
 /// Under which names the policy reads claims.
 fn payloads(policy: &Policy) -> BTreeSet<&str> {
-    let identity = &policy.identity;
-    let sources = [&identity.tenant, &identity.account, &identity.plan];
-    let sources = sources.into_iter().flatten();
+    let sources = policy.identity.sources();
     sources
         .filter_map(|source| match &source.kind {
             SourceKind::Jwt { payload, .. } => Some(payload.as_str()),

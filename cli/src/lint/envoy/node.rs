@@ -1,6 +1,7 @@
 //! A value in a file, and where it stands. Envoy's keys may be written in two ways: `snake_case` and `lowerCamelCase`.
 
 use serde_json::Value;
+use tidegate_core::cases::envoy_member;
 use tidegate_core::policy::{Pointer, Step};
 
 /// A value and its place.
@@ -35,10 +36,7 @@ impl<'e> Node<'e> {
 
     /// A member.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
-        let key = [key.to_owned(), camel(key)]
-            .into_iter()
-            .find(|key| self.value.get(key).is_some())?;
-        let value = self.value.get(&key)?;
+        let (key, value) = envoy_member(self.value, key)?;
         Some(self.with(Step::Key(key), value))
     }
 
@@ -111,15 +109,4 @@ impl<'e> Node<'e> {
             value,
         }
     }
-}
-
-fn camel(key: &str) -> String {
-    let mut words = key.split('_');
-    let mut camel = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let mut chars = word.chars();
-        camel.extend(chars.next().map(|first| first.to_ascii_uppercase()));
-        camel.push_str(chars.as_str());
-    }
-    camel
 }

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 use super::rate::Times;
 use super::spec::{Group, Kind, Pick, Spec};
 use crate::simulate::field::{Field, Fields, Key, Target};
+use crate::simulate::number::{float, whole};
 use crate::simulate::record::Record;
 
 const SECOND: f64 = 1e9;
@@ -286,23 +287,12 @@ impl Numbers {
     }
 }
 
-#[allow(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a time of the load, not negative; a billionth of a second more or less is nobody's"
-)]
+/// A time of the load; a billionth of a second more or less is nobody's.
 fn nanos(seconds: f64) -> u64 {
-    (seconds * SECOND).round() as u64
+    whole((seconds * SECOND).round())
 }
 
-#[allow(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share of a number of callers; the last is kept from being one too many"
-)]
+/// A share of a number of callers; the last is kept from being one too many.
 fn scaled(share: f64, number: u64) -> u64 {
-    ((share * number as f64) as u64).min(number.saturating_sub(1))
+    whole(share * float(number)).min(number.saturating_sub(1))
 }

@@ -1,6 +1,7 @@
 //! When requests come: the moments at which the integral of a rate reaches the next number.
 
 use super::spec::{Arrivals, Phase};
+use crate::simulate::number::float;
 
 const DAY: f64 = 86_400.0;
 
@@ -107,15 +108,6 @@ impl Law {
             }
         }
     }
-}
-
-#[allow(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "numbers of requests, far below 2^53"
-)]
-const fn float(number: u64) -> f64 {
-    number as f64
 }
 
 impl Times {

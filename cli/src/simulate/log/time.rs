@@ -2,6 +2,8 @@
 
 use speedate::DateTime;
 
+use crate::simulate::number::{self, float};
+
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
 
@@ -101,19 +103,12 @@ const fn unit(number: u64) -> u64 {
     }
 }
 
-#[allow(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "it was checked to lie between 0 and 2^63; a double has no more than 53 bits anyway"
-)]
-fn from_float(number: f64) -> Option<u64> {
-    if !(0.0..9.0e18).contains(&number) {
+fn from_float(seconds: f64) -> Option<u64> {
+    if !(0.0..9.0e18).contains(&seconds) {
         return None;
     }
-    let nanos = number * unit(number as u64) as f64;
-    (nanos < 1.8e19).then_some(nanos as u64)
+    let nanos = seconds * float(unit(number::whole(seconds)));
+    (nanos < 1.8e19).then_some(number::whole(nanos))
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
 use super::model::{Tier, Timeline, Top};
-use super::numbers::{float, grouped};
+use super::numbers::grouped;
+use crate::output::cut;
 use crate::simulate::moment;
+use crate::simulate::number::{float, whole};
 
 /// The width of every chart, and the height of most, in pixels of their own.
 const SIZE: (u32, u32) = (900, 280);
@@ -104,7 +106,7 @@ fn over_time(timeline: &Timeline, series: Vec<Series<'_>>) -> Result<String> {
             .y_label_area_size(64)
             .build_cartesian_2d(0.0..end, 0.0..(highest * 1.3).max(1e-9))?;
         let moment = |place: &f64| {
-            let passed = crate::simulate::demand::whole(*place * float(width));
+            let passed = whole(*place * float(width));
             moment::brief(timeline.from.saturating_add(passed), days)
         };
         chart
@@ -164,7 +166,7 @@ fn steps(values: &[f64]) -> Vec<(f64, f64)> {
 pub(super) fn top(top: &[Top]) -> Result<String> {
     let names: Vec<String> = top
         .iter()
-        .map(|one| short(&one.caller.to_string()))
+        .map(|one| cut(&one.caller.to_string(), MOST_SHOWN))
         .collect();
     let count = u32::try_from(top.len()).unwrap_or(0);
     let most = top.iter().map(|one| one.refused).max().unwrap_or(0);
@@ -295,16 +297,8 @@ fn drawn(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<Stri
 /// A number on an axis.
 fn rounded(value: f64) -> String {
     if value >= 10.0 || value.fract() == 0.0 {
-        grouped(crate::simulate::demand::whole(value.round()))
+        grouped(whole(value.round()))
     } else {
         format!("{value:.2}")
     }
-}
-
-fn short(name: &str) -> String {
-    let mut short: String = name.chars().take(MOST_SHOWN).collect();
-    if name.chars().nth(MOST_SHOWN).is_some() {
-        short.push('…');
-    }
-    short
 }

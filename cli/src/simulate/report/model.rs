@@ -1,9 +1,9 @@
 //! The report as data: what `--format json` prints. Times are RFC 3339, lengths of time seconds.
 
 use serde::Serialize;
+use tidegate_core::ruling::Direction;
 
 use crate::simulate::caller::Caller;
-use crate::simulate::differences::Direction;
 
 /// A report.
 #[derive(Debug, Serialize)]

@@ -1,27 +1,8 @@
 //! Numbers as people read them.
 
-/// `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len().saturating_mul(2));
-    for (index, digit) in digits.chars().enumerate() {
-        let left = digits.len().saturating_sub(index);
-        if index > 0 && left.is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use tidegate_core::policy::grouped;
 
-#[allow(
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "for people and charts, who need no sixteenth digit"
-)]
-pub(crate) const fn float(number: u64) -> f64 {
-    number as f64
-}
+use crate::simulate::number::float;
 
 /// A part of a whole: 0 to 1.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {

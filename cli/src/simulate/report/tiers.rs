@@ -6,8 +6,8 @@ use tidegate_core::policy;
 use tidegate_core::quota::{NANOS_PER_SEC, Quota};
 
 use super::model::{Limit, Point, Tier};
-use super::numbers::float;
 use crate::simulate::demand::{self, Curve, POINTS, rate};
+use crate::simulate::number::{float, whole};
 use crate::simulate::statistics::{Bucket, LimitCounts};
 
 /// What is said of a limit; `through` is the share of its buckets that is to be let through, in percent.
@@ -74,7 +74,7 @@ fn tier(
         refused_buckets: count(buckets.iter().filter(|b| b.refused > 0).count()),
         exact: each == 1,
         through,
-        smallest_burst: demand::whole(nth(bursts, through)),
+        smallest_burst: whole(nth(bursts, through)),
         smallest_rate: needed.is_finite().then(|| rate(1.0 / needed, period)),
         smallest_rate_exact: exact,
         curve: Vec::new(),
@@ -89,7 +89,7 @@ fn curve(tier: &demand::Tier, curves: &[&Curve], through: f64) -> Vec<Point> {
     for point in 0..POINTS {
         let interval = tier.interval(point);
         let bursts = curves.iter().map(|curve| float(tier.burst(curve, point)));
-        let burst = demand::whole(nth(bursts, through));
+        let burst = whole(nth(bursts, through));
         let rate = rate(interval, tier.quota.rate().period());
         // Beyond the first rate at which a burst of one is enough there is nothing to see.
         let over = points
@@ -112,7 +112,7 @@ fn nth(values: impl Iterator<Item = f64>, percent: f64) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let length = float(u64::try_from(values.len()).unwrap_or(u64::MAX));
-    let place = demand::whole((length * percent / 100.0 - 1e-9).ceil());
+    let place = whole((length * percent / 100.0 - 1e-9).ceil());
     let place = usize::try_from(place.saturating_sub(1)).unwrap_or(usize::MAX);
     values.get(place).or(values.last()).copied().unwrap_or(0.0)
 }

@@ -138,15 +138,10 @@ fn limits<'p>(
 /// What the policy could tell callers of a route apart by, beside what every cache's key holds anyway: the host, the method
 /// and the path, and with it the route.
 fn dimensions(policy: &Policy, route: &Route) -> Vec<Dimension> {
-    let identity = &policy.identity;
     let scope = route.cache.iter().flat_map(Cache::dimensions);
     let per = limits(policy, route).flat_map(|limit| &limit.per);
     let mut found: Vec<Dimension> = Vec::new();
-    for (dimension, sources) in [
-        (Dimension::Tenant, &identity.tenant),
-        (Dimension::Account, &identity.account),
-        (Dimension::Plan, &identity.plan),
-    ] {
+    for (dimension, sources) in policy.identity.parts() {
         if !sources.is_empty() {
             found.push(dimension);
         }
@@ -176,14 +171,9 @@ fn callers<'p>(
     policy: &'p Policy,
     dimension: &'p Dimension,
 ) -> Vec<(String, Caller<'p>, Caller<'p>)> {
-    let identity = &policy.identity;
-    let lists = [
-        (Dimension::Tenant, &identity.tenant),
-        (Dimension::Account, &identity.account),
-        (Dimension::Plan, &identity.plan),
-    ];
+    let lists = policy.identity.parts();
     let own = lists.iter().find(|(part, _)| part == dimension);
-    let own = own.map(|(_, sources)| sources.as_slice());
+    let own = own.map(|(_, sources)| *sources);
     // Everything else is the same for both.
     let others = lists
         .iter()

@@ -13,7 +13,8 @@ pub mod store_suite;
 pub use copies::{CacheKey, cache_key};
 pub use facts::CaseFacts;
 pub use isolation::{Found, Pair, pairs, warnings};
-pub use retries::retries;
+pub use once::answered;
+pub use retries::{envoy_member, retries};
 pub use run::{Failure, run, run_case};
 
 use serde::{Deserialize, Serialize};

@@ -25,21 +25,23 @@ pub(super) fn whole<'p>(
     decision
 }
 
-/// What the origin's answer makes of the record.
-pub(super) fn answered(
+/// What the origin's answer makes of the record of a request that ran.
+///
+/// # Errors
+/// The store's.
+pub fn answered(
     policy: &Policy,
     running: &Running,
     answer: &CaseAnswer,
     store: &mut MemoryStore,
-) {
+) -> Result<bool, StoreError> {
     let route = policy.routes.get(running.route);
     let Some(rule) = route.and_then(|route| route.idempotency.as_ref()) else {
-        return;
+        return Ok(true);
     };
     let place = &running.place;
     if let Some(released) = Outcome::Answered(answer.status).settled(rule) {
-        settled(drive::settle(store, place, released));
-        return;
+        return drive::settle(store, place, released);
     }
     let headers: Vec<_> = answer
         .headers
@@ -52,13 +54,13 @@ pub(super) fn answered(
         Capture::nothing(answer.status)
     };
     capture.push(answer.body.as_bytes());
-    settled(match capture.stored(place.owner) {
+    match capture.stored(place.owner) {
         Some(bytes) => drive::store_answer(store, &policy.room, place, &bytes),
         None => drive::settle(store, place, Settled::TooLarge),
-    });
+    }
 }
 
 /// Nobody else is at work on a store in memory, and it does not fail.
-fn settled(settled: Result<bool, StoreError>) {
+pub(super) fn settled(settled: Result<bool, StoreError>) {
     debug_assert_eq!(settled, Ok(true), "a store in memory");
 }

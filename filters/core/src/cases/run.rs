@@ -9,9 +9,10 @@ use crate::cache;
 use crate::denial::{Denial, NO_RULE};
 use crate::engine::{self, Decision};
 use crate::idempotency::Turn;
-use crate::policy::{LimitId, Mode, Policy};
+use crate::policy::{Mode, Policy};
 use crate::quota::NANOS_PER_MILLI;
 use crate::request::Request;
+use crate::ruling::Ruling;
 use crate::store::{MemoryStore, StoreError};
 
 /// When a case begins, on a clock that is nowhere near zero.
@@ -215,7 +216,7 @@ fn told(
         Turn::Go | Turn::Read(_) | Turn::Replay(_) => None,
     };
     if let Some(running) = running {
-        once::answered(policy, running, &step.answer, store);
+        once::settled(once::answered(policy, running, &step.answer, store));
     }
     if let Some(plan) = &plan {
         found.cache = Some(plan.instruction.usage.word().to_owned());
@@ -259,22 +260,16 @@ fn refused(
 
 /// The rule that would refuse a request, if nothing were in shadow: that of its mode first, then those of limits.
 pub(super) fn in_shadow(policy: &Policy, decision: &Decision<'_>) -> String {
-    let name = |id: LimitId| policy.limits.get(id.0).map(|limit| limit.name.as_str());
-    let denial = decision.denial.as_ref();
-    let by_mode = denial
-        .filter(|_| decision.enforced_denial().is_none())
-        .map(|denial| {
-            let limit = decision.refusing_limit().and_then(name);
-            limit.unwrap_or(denial.rule())
-        });
-    let by_limit = || {
-        let refuses = |s: &&Standing| s.shadow && matches!(s.said, Said::Wait(_) | Said::Never);
-        let refusing = decision.standings.iter().find(refuses).map(|s| s.limit);
-        refusing
-            .or(decision.unkeyed.first().copied())
-            .and_then(name)
-    };
-    by_mode.or_else(by_limit).unwrap_or(NO_RULE).to_owned()
+    if decision.enforced_denial().is_none()
+        && let Ruling::Refused(rule) = Ruling::of(policy, decision, &decision.turn)
+    {
+        return rule.to_owned();
+    }
+    let refuses = |s: &&Standing| s.shadow && s.refuses();
+    let refusing = decision.standings.iter().find(refuses).map(|s| s.limit);
+    let limit = refusing.or(decision.unkeyed.first().copied());
+    let limit = limit.and_then(|id| policy.limits.get(id.0));
+    limit.map_or(NO_RULE, |limit| &limit.name).to_owned()
 }
 
 fn remaining(policy: &Policy, decision: &Decision<'_>) -> Option<Vec<(String, u64)>> {

@@ -21,6 +21,8 @@ mod structure;
 use std::collections::BTreeMap;
 
 pub use self::cache::{Cache, CacheBy, OwnerRule, Scope};
+#[cfg(feature = "cases")]
+pub use self::compile::grouped;
 pub use self::idempotency::{By, EventSource, Execution, Fingerprint, Idempotency, UnknownRule};
 pub use self::mistake::Mistake;
 pub use self::packed::Packed;
@@ -119,6 +121,22 @@ pub struct IdentityRules {
     pub plan: Vec<Source>,
     /// How the client address is read.
     pub address: AddressRule,
+}
+
+impl IdentityRules {
+    /// The parts that have sources of their own.
+    pub fn parts(&self) -> [(Dimension, &[Source]); 3] {
+        [
+            (Dimension::Tenant, &self.tenant),
+            (Dimension::Account, &self.account),
+            (Dimension::Plan, &self.plan),
+        ]
+    }
+
+    /// Every source of every part.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.parts().into_iter().flat_map(|(_, sources)| sources)
+    }
 }
 
 /// One place where a part of the identity may stand.

@@ -2,6 +2,7 @@
 //! share sees anything of it; and a good one that walks all steps.
 
 use std::collections::BTreeSet;
+use std::process::Output;
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -67,6 +68,16 @@ fn refused(answers: &Answers) -> BTreeSet<usize> {
     refused.map(|(number, _)| *number).collect()
 }
 
+/// A canary was halted at this share; what the tool told of it.
+#[track_caller]
+fn is_halted(output: &Output, percent: u8) -> Value {
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let document = told(output);
+    assert_eq!(document["outcome"], "halted");
+    assert_eq!(document["percent"], percent);
+    document
+}
+
 /// What is left of the bucket of `half`, of which this takes one more.
 async fn left(stand: &Stand) -> String {
     let answer = stand.ask("half").await;
@@ -98,10 +109,7 @@ async fn a_bad_policy_is_halted_and_nobody_outside_its_share_is_touched() {
     let halted = stand
         .tool(&[&["ship", "bad.wasm"], &steps[..]].concat())
         .await;
-    assert_eq!(halted.status.code(), Some(1), "{halted:?}");
-    let document = told(&halted);
-    assert_eq!(document["outcome"], "halted");
-    assert_eq!(document["percent"], 5);
+    let document = is_halted(&halted, 5);
     assert_eq!(document["bound"]["bound"], "refused");
     assert_eq!(document["bound"]["allowed"], "5%");
     assert!(
@@ -310,10 +318,7 @@ async fn errors_and_slowness_halt_it_as_refusals_do() {
         let halted = stand
             .tool(&[&["ship", "good.wasm"], &canary[..]].concat())
             .await;
-        assert_eq!(halted.status.code(), Some(1), "{halted:?}");
-        let document = told(&halted);
-        assert_eq!(document["outcome"], "halted");
-        assert_eq!(document["percent"], 25);
+        let document = is_halted(&halted, 25);
         assert_eq!(document["bound"]["bound"], broken, "{document}");
         assert_eq!(
             stand.shipped("candidate.json")["resources"],

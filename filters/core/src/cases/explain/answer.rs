@@ -11,6 +11,7 @@ use crate::denial::NO_RULE;
 use crate::engine::Decision;
 use crate::idempotency::Turn;
 use crate::policy::{Mode, Policy, RateLimitHeaders};
+use crate::ruling::Ruling;
 
 /// What the caller gets.
 #[derive(Debug, Clone, Serialize)]
@@ -34,15 +35,16 @@ pub struct Answered {
 
 pub(super) fn of(policy: &Policy, decision: &Decision<'_>, answer: &CaseAnswer) -> Answered {
     let shadow = Some(in_shadow(policy, decision)).filter(|rule| rule != NO_RULE);
-    let limit = decision
-        .refusing_limit()
-        .and_then(|id| policy.limits.get(id.0));
     if let Some(denial) = decision.enforced_denial() {
+        let rule = match Ruling::of(policy, decision, &decision.turn) {
+            Ruling::Refused(rule) => Some(rule.to_owned()),
+            Ruling::Allowed | Ruling::Replayed => None,
+        };
         let sent = answer::answer(policy, decision, denial, None);
         return Answered {
             by: "gate",
             status: sent.status,
-            rule: Some(limit.map_or_else(|| denial.rule().to_owned(), |l| l.name.clone())),
+            rule,
             shadow,
             headers: owned(sent.headers),
             problem: serde_json::from_slice(&sent.body).ok(),

@@ -68,12 +68,8 @@ pub(super) fn of(
 
 /// A path with its query, but for a query in which a secret may stand.
 fn shown(policy: &Policy, path: &str) -> String {
-    let rules = &policy.identity;
-    let sources = [&rules.tenant, &rules.account, &rules.plan];
-    let secret = sources
-        .into_iter()
-        .flatten()
-        .any(|source| source.secret && matches!(source.kind, SourceKind::Query(_)));
+    let mut sources = policy.identity.sources();
+    let secret = sources.any(|source| source.secret && matches!(source.kind, SourceKind::Query(_)));
     match path.split_once('?') {
         Some((path, _)) if secret => format!("{path}?…"),
         _ => path.to_owned(),

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::parts::{KeyPart, Values, text};
+use super::parts::{KeyPart, Values};
 use crate::admission::{self, Standing};
-use crate::engine::Decision;
+use crate::engine::{self, Decision};
 use crate::identity::Identity;
 use crate::policy::{self, Anonymous, LimitId, Policy};
 use crate::quota::NANOS_PER_MILLI;
@@ -73,25 +73,14 @@ pub struct Cost {
 }
 
 pub(super) fn cost(route: Option<&policy::Route>, request: &Request<'_>) -> Cost {
-    match route.map(|route| &route.cost) {
-        None => Cost {
-            units: Some(1),
-            header: None,
-        },
-        Some(policy::Cost::Fixed(units)) => Cost {
-            units: Some(*units),
-            header: None,
-        },
-        Some(policy::Cost::Header { name, default }) => {
-            let line = request.lines(name).next();
-            Cost {
-                units: match line {
-                    None => Some(*default),
-                    Some(line) => text(line).parse().ok(),
-                },
-                header: line.map(|_| name.clone()),
-            }
-        }
+    let header = match route.map(|route| &route.cost) {
+        Some(policy::Cost::Header { name, .. }) => Some(name),
+        Some(policy::Cost::Fixed(_)) | None => None,
+    };
+    let header = header.filter(|name| request.lines(name).next().is_some());
+    Cost {
+        units: engine::cost(route, request).ok(),
+        header: header.cloned(),
     }
 }
 

@@ -16,7 +16,7 @@ pub use self::identity::{Address, Part, Who};
 pub use self::limits::{Cost, Limit, Quota, Said};
 pub use self::parts::KeyPart;
 pub use self::record::Record;
-pub use self::routes::{Route, Why};
+pub use self::routes::Route;
 
 use super::run::{Copies, ask, observed, time};
 use super::{CaseAnswer, CaseRequest, Expect, Step, once};

@@ -73,11 +73,8 @@ impl Values<'_> {
 impl Values<'_> {
     /// Whether the policy holds what stands in a header for a secret.
     fn is_secret(&self, header: &str) -> bool {
-        let rules = &self.policy.identity;
-        [&rules.tenant, &rules.account, &rules.plan]
-            .into_iter()
-            .flatten()
-            .any(|source| source.secret && source.kind == SourceKind::Header(header.to_owned()))
+        let mut sources = self.policy.identity.sources();
+        sources.any(|source| source.secret && source.kind == SourceKind::Header(header.to_owned()))
     }
 }
 

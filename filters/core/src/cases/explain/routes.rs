@@ -12,32 +12,13 @@ pub struct Route {
     /// Its name.
     pub name: String,
     /// Why it does not take the request; `None` if it does.
-    pub missed: Option<Why>,
-}
-
-/// What a route asks for that a request has not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Why {
-    /// One of its methods.
-    Method,
-    /// Its path.
-    Path,
-    /// Its host.
-    Host,
-    /// A header with a value.
-    Header(String),
+    pub missed: Option<Missed>,
 }
 
 pub(super) fn tried(policy: &Policy, request: &Request<'_>) -> Vec<Route> {
     let mut tried = Vec::new();
     for route in &policy.routes {
-        let missed = missed(&route.matcher, request).map(|missed| match missed {
-            Missed::Method => Why::Method,
-            Missed::Path => Why::Path,
-            Missed::Host => Why::Host,
-            Missed::Header(name) => Why::Header(name),
-        });
+        let missed = missed(&route.matcher, request);
         let taken = missed.is_none();
         tried.push(Route {
             name: route.name.clone(),

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::policy::{Pointer, Step};
 
-/// A member and the key by which it is written: `snake_case`, or the same in `lowerCamelCase`.
-pub(super) fn get<'v>(value: &'v Value, key: &str) -> Option<(String, &'v Value)> {
+/// A member of an Envoy configuration and the key by which it is written: `snake_case`, or the same in `lowerCamelCase`.
+pub fn get<'v>(value: &'v Value, key: &str) -> Option<(String, &'v Value)> {
     let camel = camel(key);
     [key, &camel]
         .into_iter()

@@ -6,6 +6,7 @@ mod overlap;
 
 use serde_json::Value;
 
+pub use self::json::get as envoy_member;
 use self::json::{array, get, path, text, with};
 use self::overlap::Taken;
 use crate::policy::{By, Idempotency, Mistake, Policy, Route, Step, UnknownRule};

@@ -27,6 +27,8 @@ use deserr::ValuePointerRef;
 
 pub(super) use self::canary::canary;
 pub(super) use self::dimension::Sources;
+#[cfg(feature = "cases")]
+pub use self::number::grouped;
 use self::references::Limits;
 use self::route::Around;
 use super::document::{self, Document, Entries, List};

@@ -35,7 +35,7 @@ pub(super) fn decimal(text: &str) -> Option<u64> {
 }
 
 /// A number as people read it: `65,536`.
-pub(super) fn grouped(value: u64) -> String {
+pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
