@@ -7,7 +7,10 @@ use crate::dimensions::Dimensions;
 use crate::idempotency::{self, Pending, Subject, Table, Turn};
 use crate::identity::Identity;
 use crate::key::{Key, Secret};
-use crate::policy::{Anonymous, Canary, Cost, Idempotency, LimitId, Mode, Policy, Route};
+use crate::ledger::recent::Caller;
+use crate::policy::{
+    Anonymous, Canary, Cost, Dimension, Idempotency, LimitId, Mode, Policy, Route,
+};
 use crate::quota::NANOS_PER_SEC;
 use crate::request::Request;
 use crate::reserved;
@@ -42,6 +45,8 @@ pub struct Decision<'p> {
     pub turn: Turn,
     /// Who shares a cached copy of what the request is for, digested, if somebody compares that and it goes ahead.
     pub sharers: Option<u64>,
+    /// Who is refused, or may be when the body has been read; `None` where nobody is, or it cannot be told who.
+    pub caller: Option<Caller>,
 }
 
 /// What operators want to count about a decision.
@@ -87,6 +92,7 @@ impl<'p> Decision<'p> {
             cache: Plan::of(policy, mode),
             turn: Turn::Go,
             sharers: None,
+            caller: None,
         }
     }
 
@@ -200,8 +206,29 @@ fn weigh<'p, S: Store, M: Memory>(
     {
         decision.enrol(policy);
     }
-    let claims = claims(policy, request, &identity, store.secret(), decision)?;
-    match recorded(policy, request, &identity, decision)? {
+    let asked = ask(policy, request, &identity, store, memory, now, decision);
+    let waits = matches!(decision.turn, Turn::Read(_));
+    if asked.is_err() || waits || decision.standings.iter().any(Standing::refuses) {
+        decision.caller = caller(policy, request, &identity, store.secret(), decision.route);
+    }
+    if let Turn::Read(pending) = &mut decision.turn {
+        pending.set_caller(decision.caller);
+    }
+    asked
+}
+
+/// Asks records and limits about a request whose caller is known.
+fn ask<'p, S: Store, M: Memory>(
+    policy: &'p Policy,
+    request: &Request<'_>,
+    identity: &Identity<'_>,
+    store: &mut S,
+    memory: &mut M,
+    now: u64,
+    decision: &mut Decision<'p>,
+) -> Result<(), Denial> {
+    let claims = claims(policy, request, identity, store.secret(), decision)?;
+    match recorded(policy, request, identity, decision)? {
         Some((rule, route, subject)) => {
             let mut table = Table {
                 policy,
@@ -219,13 +246,38 @@ fn weigh<'p, S: Store, M: Memory>(
         }
     }
     if let Some(plan) = &mut decision.cache {
-        plan.complete(policy, decision.route, &identity, request, store)?;
+        plan.complete(policy, decision.route, identity, request, store)?;
     }
     // On a route that alone is in shadow nothing is said of copies.
     if decision.mode == Mode::Enforce || !policy.tells_caches() {
-        decision.sharers = cache::sharers(policy, decision.route, &identity, request);
+        decision.sharers = cache::sharers(policy, decision.route, identity, request);
     }
     Ok(())
+}
+
+/// Who a caller is, for operators: the tenant and account as far as the policy knows such, or else where they come from.
+fn caller(
+    policy: &Policy,
+    request: &Request<'_>,
+    identity: &Identity<'_>,
+    secret: Secret,
+    route: Option<&Route>,
+) -> Option<Caller> {
+    let parts = policy.identity.parts().into_iter();
+    let known = parts.filter(|(dimension, sources)| {
+        !sources.is_empty() && matches!(dimension, Dimension::Tenant | Dimension::Account)
+    });
+    let mut per: Vec<_> = known.map(|(dimension, _)| dimension).collect();
+    if per.is_empty() {
+        per.push(Dimension::Address);
+    }
+    let mut dimensions = Dimensions::new(secret, identity, request, route);
+    let key = dimensions.key(&per, &Dimension::Address)?;
+    let label = policy
+        .notify
+        .as_ref()
+        .and_then(|notify| notify.label_of(identity));
+    Some(Caller { key, label })
 }
 
 /// Decides about a request whose body has been read, at `now`. What was charged and counted when its headers came is part
@@ -263,6 +315,7 @@ pub fn give_up<'p>(policy: &'p Policy, pending: &Pending, denial: Denial) -> Dec
     if pending.in_canary() {
         decision.enrol(policy);
     }
+    decision.caller = pending.caller();
     decision.denial = Some(denial);
     decision
 }

@@ -5,7 +5,7 @@
 //!
 //! The way of a request: [`engine`] finds its [`route`], decides its [`identity`] and the [`key`] of each
 //! [`policy::Limit`] that applies; [`admission`] asks the buckets ([`gcra`]) that the [`store`] keeps in
-//! [`table`]s; [`answer`] puts the outcome into HTTP.
+//! [`table`]s; [`answer`] puts the outcome into HTTP. Who was refused is in the [`ledger`], for operators.
 
 pub mod admission;
 pub mod answer;
@@ -21,6 +21,7 @@ pub mod gcra;
 pub mod idempotency;
 pub mod identity;
 pub mod key;
+pub mod ledger;
 mod limit;
 pub mod policy;
 mod protobuf;

@@ -27,6 +27,10 @@ pub enum Slot {
     Room,
     /// How far the sweeping of records has come.
     Sweep,
+    /// A set of refused scopes, from 0 to [`crate::ledger::SETS`] - 1.
+    Refused(u32),
+    /// When somebody looked through the refused scopes last.
+    RefusedTurn,
 }
 
 /// Which writing of a value was read; what a store hands out and takes back.

@@ -7,6 +7,7 @@ use crate::admission::{self, Admission, Claim, Standing, Verdict};
 use crate::denial::Denial;
 use crate::engine::{Counts, Decision, Memory, admit};
 use crate::key::Parts;
+use crate::ledger::recent::Caller;
 use crate::policy::{
     By, Execution, Idempotency, LimitId, Mode, Policy, StoreErrorRule, UnknownRule,
 };
@@ -68,6 +69,7 @@ struct Said {
     unkeyed: Vec<LimitId>,
     counts: Counts,
     canary: bool,
+    caller: Option<Caller>,
 }
 
 impl Pending {
@@ -78,6 +80,7 @@ impl Pending {
             unkeyed: core::mem::take(&mut decision.unkeyed),
             counts: core::mem::take(&mut decision.counts),
             canary: decision.canary,
+            caller: decision.caller,
         };
     }
 
@@ -88,6 +91,7 @@ impl Pending {
             unkeyed,
             counts,
             canary,
+            caller,
         } = core::mem::take(&mut self.said);
         if canary {
             decision.enrol(policy);
@@ -95,6 +99,17 @@ impl Pending {
         decision.standings = standings;
         decision.unkeyed = unkeyed;
         decision.counts = counts;
+        decision.caller = caller;
+    }
+
+    /// Notes who sent it.
+    pub(crate) const fn set_caller(&mut self, caller: Option<Caller>) {
+        self.said.caller = caller;
+    }
+
+    /// Who sent it.
+    pub(crate) const fn caller(&self) -> Option<Caller> {
+        self.said.caller
     }
 
     /// Its caller is in the share of a canary.

@@ -10,6 +10,7 @@ mod json;
 mod mistake;
 mod nearest;
 mod not_enforced;
+mod notify;
 mod packed;
 mod parse;
 mod pointer;
@@ -25,6 +26,7 @@ pub use self::cache::{Cache, CacheBy, OwnerRule, Scope};
 pub use self::compile::grouped;
 pub use self::idempotency::{By, EventSource, Execution, Fingerprint, Idempotency, UnknownRule};
 pub use self::mistake::Mistake;
+pub use self::notify::Notify;
 pub use self::packed::Packed;
 pub use self::parse::Checked;
 #[cfg(feature = "cases")]
@@ -67,6 +69,8 @@ pub struct Policy {
     pub store_full: StoreErrorRule,
     /// How much room records and their answers have.
     pub room: Room,
+    /// Who outside is told that a scope is refused for long.
+    pub notify: Option<Notify>,
 }
 
 /// Whether a decision changes anything for the caller.

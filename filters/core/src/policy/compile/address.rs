@@ -68,7 +68,11 @@ fn signed(rule: Signed, at: ValuePointerRef<'_>, faults: &mut Faults) -> Option<
     })
 }
 
-fn variable(name: String, at: ValuePointerRef<'_>, faults: &mut Faults) -> Option<String> {
+pub(super) fn variable(
+    name: String,
+    at: ValuePointerRef<'_>,
+    faults: &mut Faults,
+) -> Option<String> {
     let first = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
     let good = name.len() <= 128
         && name.bytes().next().is_some_and(first)

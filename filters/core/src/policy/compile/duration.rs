@@ -49,6 +49,12 @@ pub(super) const CALL: Bounds = Bounds {
     words: "`1ms` to `1h`",
 };
 
+/// How long something may last until somebody is told.
+pub(super) const WAIT: Bounds = Bounds {
+    nanos: SECOND..=3_600 * SECOND,
+    words: "`1s` to `1h`",
+};
+
 /// The nanoseconds of a duration inside its bounds.
 pub(super) fn duration(
     text: &str,

@@ -14,6 +14,7 @@ mod json_pointer;
 mod limit;
 mod matcher;
 mod names;
+mod notify;
 mod number;
 mod pattern;
 mod problem_base;
@@ -62,6 +63,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         store_error,
         store_full,
         capacity,
+        notify,
     } = document;
     let root = ValuePointerRef::Origin;
     match &policy {
@@ -103,6 +105,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
     if let Some(store) = store {
         store::store(store, root.push_key("store"), faults);
     }
+    let notify = notify.map(|wire| notify::notify(wire, sources, root.push_key("notify"), faults));
     let room = store::capacity(capacity, root.push_key("capacity"), faults);
     if !faults.is_empty() {
         return None;
@@ -126,6 +129,10 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         store_error: store_error.map(StoreErrorRule::from).unwrap_or_default(),
         store_full: store_full.map(StoreErrorRule::from).unwrap_or_default(),
         room,
+        notify: match notify {
+            Some(notify) => Some(notify?),
+            None => None,
+        },
     })
 }
 

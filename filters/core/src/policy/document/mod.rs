@@ -9,6 +9,7 @@ mod entries;
 mod idempotency;
 mod identity;
 mod limit;
+mod notify;
 mod route;
 mod store;
 
@@ -27,6 +28,7 @@ pub(crate) use idempotency::{
 };
 pub(crate) use identity::{Identity, San, Source};
 pub(crate) use limit::{Limit, Overrides, Quota};
+pub(crate) use notify::{Labels, Notify};
 pub(crate) use route::{Anonymous, Cost, CostHeader, Match, Route};
 pub(crate) use store::{Capacity, Redis, RedisStore, Store, StoreWord};
 
@@ -97,6 +99,9 @@ pub(crate) struct Document {
     /// How much room records may take.
     #[deserr(default)]
     pub(crate) capacity: Option<Capacity>,
+    /// Who outside is told that a caller is refused for long (default: nobody).
+    #[deserr(default)]
+    pub(crate) notify: Option<Notify>,
 }
 
 /// Whether decisions change anything for callers.
