@@ -166,6 +166,53 @@ fn a_route_that_is_in_shadow_stays_so_for_the_share() {
     assert_eq!((decision.canary, decision.mode), (true, Mode::Shadow));
 }
 
+/// A call of its own would go past the gate in force behind it, which would not know what ran.
+#[test]
+fn what_would_be_made_detached_runs_inline_in_a_canary() {
+    for (fingerprint, reads) in [("body", true), ("key-only", false)] {
+        let rule = json!({"key": "required", "execution": "detached", "fingerprint": fingerprint});
+        let made = |canary: bool| {
+            policy(&json!({"percent": 100}), |document| {
+                if !canary {
+                    document.as_object_mut().unwrap().remove("canary");
+                }
+                document["routes"] = json!([{"name": "once", "idempotency": rule}]);
+            })
+        };
+        let facts = CaseFacts {
+            has_body: true,
+            ..CaseFacts::default()
+        };
+        let lines = [("x-account", "amy"), ("idempotency-key", "k")];
+        let turn = |policy: &Policy| {
+            let mut store = MemoryStore::new();
+            let mut decision = with("POST", &lines, &facts, |request| {
+                engine::decide(policy, request, &mut store, &mut (), NOW)
+            });
+            match core::mem::take(&mut decision.turn) {
+                Turn::Read(mut pending) => {
+                    pending.body.push(b"{}").unwrap();
+                    let decision = engine::resume(policy, *pending, &mut store, &mut (), NOW);
+                    (true, decision.turn)
+                }
+                turn => (false, turn),
+            }
+        };
+        let (read, turn_of_canary) = turn(&made(true));
+        assert_eq!(read, reads, "{fingerprint}");
+        assert!(
+            matches!(turn_of_canary, Turn::Run(running) if running.keeps),
+            "{turn_of_canary:?}"
+        );
+        // In force it has to have the whole body, whatever it is told apart by.
+        let (read, turn_in_force) = turn(&made(false));
+        assert!(
+            read && matches!(turn_in_force, Turn::Detach(_)),
+            "{turn_in_force:?}"
+        );
+    }
+}
+
 #[test]
 fn a_canary_leaves_caches_alone_and_the_share_has_its_records() {
     let policy = policy(&json!({"percent": 50}), |document| {

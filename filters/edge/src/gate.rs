@@ -218,7 +218,9 @@ impl Stream {
         }
         let rule = decision.route.and_then(|route| route.idempotency.as_ref());
         if matches!(decision.turn, Turn::Read(_) | Turn::Detach(_))
-            && rule.is_some_and(|rule| matches!(rule.execution, Execution::Detached { .. }))
+            && rule.is_some_and(|rule| {
+                matches!(gate.policy.execution(rule), Execution::Detached { .. })
+            })
         {
             self.sent = Sent::of(&headers);
             if self.sent.is_none() {

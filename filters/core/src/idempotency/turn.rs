@@ -178,8 +178,9 @@ fn by_headers<S: Store, M: Memory>(
         return in_shadow(table, rule, route, &subject, claims, request);
     }
     let lines = |name| request.lines(name).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let execution = table.policy.execution(rule);
     let mut pending = Pending {
-        body: Body::new(rule),
+        body: Body::new(rule, execution),
         route,
         head: head(request),
         claims,
@@ -193,7 +194,7 @@ fn by_headers<S: Store, M: Memory>(
     let key = pending.subject.key();
     // An event that a header names is known without its body.
     let known = key.is_some() && matches!(rule.by, By::Event { .. });
-    let waits = rule.reads_body() && request.facts.has_body() && !known;
+    let waits = rule.reads_body_for(execution) && request.facts.has_body() && !known;
     if waits && announced(request) > rule.max_body {
         return Err(Denial::BodyTooLarge);
     }
@@ -310,7 +311,7 @@ pub(crate) fn proceed<S: Store, M: Memory>(
             Run::Go => return Ok(Turn::Go),
             Run::Ours(place, _, charged) => {
                 let pending = Pending { charged, ..pending };
-                return Ok(run(rule, pending, place));
+                return Ok(run(table.policy.execution(rule), pending, place));
             }
             Run::Taken(record) => {
                 if let Some(turn) = table.answer(rule, &pending, &record, fingerprint.as_ref())? {
@@ -323,13 +324,13 @@ pub(crate) fn proceed<S: Store, M: Memory>(
 }
 
 /// The turn of a request whose record is ours.
-fn run(rule: &Idempotency, pending: Pending, place: Place) -> Turn {
+fn run(execution: Execution, pending: Pending, place: Place) -> Turn {
     let running = Running {
         route: pending.route,
         place,
         keeps: true,
     };
-    match rule.execution {
+    match execution {
         Execution::Inline => Turn::Run(running),
         Execution::Detached { .. } => Turn::Detach(Box::new(Detached {
             running,
@@ -480,7 +481,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             }
         };
         let denial = match drive::settle(self.store, &place, settled) {
-            Ok(true) if !other => return Ok(run(rule, pending, place)),
+            Ok(true) if !other => return Ok(run(self.policy.execution(rule), pending, place)),
             Ok(true) => Denial::IdempotencyKeyReused,
             // Its body took longer than its lease, and somebody else runs by now.
             Ok(false) => Denial::RequestInProgress,
