@@ -13,6 +13,7 @@ use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::idempotency::Turn;
 use tidegate_core::policy::{Mode, Policy};
+use tidegate_core::records::{Settled, drive};
 use tidegate_core::request::Request;
 use tidegate_core::store::MemoryStore;
 
@@ -211,6 +212,64 @@ fn what_would_be_made_detached_runs_inline_in_a_canary() {
             "{turn_in_force:?}"
         );
     }
+}
+
+/// The gate in force behind has the answer that the canary did not keep; one in force has nobody behind it.
+#[test]
+fn a_key_that_was_used_outside_the_share_passes_inside() {
+    let of = |canary: &Value| {
+        policy(canary, |document| {
+            document["routes"] = json!([{"name": "once", "idempotency": {"key": "required"}}]);
+            if canary.is_null() {
+                document.as_object_mut().unwrap().remove("canary");
+            }
+        })
+    };
+    let (outside, inside) = (of(&json!({"percent": 0})), of(&json!({"percent": 100})));
+    let in_force = of(&json!(null));
+    let facts = CaseFacts {
+        has_body: true,
+        ..CaseFacts::default()
+    };
+    let lines = [("x-account", "amy"), ("idempotency-key", "k")];
+    let ask = |policy: &Policy, store: &mut MemoryStore| {
+        let mut decision = with("POST", &lines, &facts, |request| {
+            engine::decide(policy, request, store, &mut (), NOW)
+        });
+        if let Turn::Read(pending) = &mut decision.turn {
+            pending.body.push(b"{}").unwrap();
+            decision = engine::resume(policy, *pending.clone(), store, &mut (), NOW);
+        }
+        (decision.denial, decision.turn)
+    };
+    let mut store = MemoryStore::new();
+    let running = match ask(&outside, &mut store) {
+        (None, Turn::Run(running)) => running,
+        other => panic!("it does not run: {other:?}"),
+    };
+    // Its answer is kept nowhere, so the record says no more than that it was there.
+    let settled = [
+        (None, Denial::RequestInProgress),
+        (Some(Settled::Unknown), Denial::OutcomeUnknown),
+        (Some(Settled::TooLarge), Denial::ResponseNotStored),
+    ];
+    for (settled, denial) in settled {
+        if let Some(settled) = settled {
+            assert!(drive::settle(&mut store, &running.place, settled).unwrap());
+        }
+        // Again and again; a burst of one would be used up.
+        for _ in 0..3 {
+            let (refused, turn) = ask(&inside, &mut store);
+            assert!(refused.is_none() && matches!(turn, Turn::Go), "{turn:?}");
+        }
+        let (refused, _) = ask(&in_force, &mut store);
+        assert_eq!(refused, Some(denial));
+    }
+    // What the share runs itself is its own.
+    let mut store = MemoryStore::new();
+    assert!(matches!(ask(&inside, &mut store), (None, Turn::Run(running)) if running.keeps));
+    let (refused, _) = ask(&inside, &mut store);
+    assert_eq!(refused, Some(Denial::RequestInProgress));
 }
 
 #[test]

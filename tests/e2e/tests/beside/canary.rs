@@ -157,6 +157,27 @@ async fn a_key_that_was_used_before_the_canary_is_replayed_to_both_shares() {
     assert_eq!(origin.total(), 20);
 }
 
+/// Who was outside the share when a key was used, and is inside when it comes again, is answered by the gate in force.
+#[tokio::test]
+async fn a_key_that_was_used_outside_the_share_is_replayed_when_the_share_has_grown() {
+    for like in ["inline", "detached"] {
+        let (envoy, origin) = beside(like, 50).await;
+        let accounts: Vec<_> = (0..12).map(|n| format!("account-{n}")).collect();
+        for account in &accounts {
+            is_answered(&charge(&envoy, account, "{}").await, false, account);
+        }
+        share(&envoy, like, 100).await;
+        for account in &accounts {
+            for _ in 0..2 {
+                is_answered(&charge(&envoy, account, "{}").await, true, account);
+            }
+            let other = charge(&envoy, account, "other").await;
+            assert_eq!(other.status, 422, "{other:?}");
+        }
+        assert_eq!(origin.total(), 12);
+    }
+}
+
 /// What runs detached is made by the gate in force, which therefore knows of it when the candidate is gone.
 #[tokio::test]
 async fn what_the_share_runs_detached_is_known_to_the_gate_in_force() {
