@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 use tidegate_e2e::envoy::Reload;
-use tidegate_e2e::{Answer, Client, Envoy, Origin, eventually};
+use tidegate_e2e::{Answer, Client, Envoy, Origin, eventually, structured};
 
 use crate::{SOON, disagrees, policy};
 
@@ -84,6 +84,42 @@ async fn the_policy_in_force_goes_on_protecting_everybody() {
     let envoy = envoy.start().await.unwrap();
     for n in 0..20 {
         assert_eq!(statuses(&envoy, &format!("account-{n}")).await, REFUSED);
+    }
+}
+
+#[tokio::test]
+async fn the_share_is_told_once_of_each_limit_and_of_the_nearer_one() {
+    let legacy = json!({"legacy_headers": true});
+    let origin = Origin::start().await.unwrap();
+    for (theirs, ours) in [(3, 5), (5, 3)] {
+        let mut candidate = canary(100, &legacy);
+        candidate["limits"]["account"]["burst"] = json!(ours);
+        let builder = Envoy::builder().origin(&origin);
+        let builder = builder.policy(&policy("1", theirs, &legacy));
+        let envoy = builder.candidate(&candidate).start().await.unwrap();
+        for left in [2, 1, 0, 0, 0] {
+            let call = Client::h1().get(envoy.at("/")).header("x-account", "amy");
+            let own = r#"[["ratelimit", "\"origin\";r=1"], ["age", "1"]]"#;
+            let call = call.header("x-origin-respond-headers", own);
+            let answer = call.send().await.unwrap();
+            for name in [
+                "ratelimit",
+                "ratelimit-policy",
+                "x-ratelimit-limit",
+                "x-ratelimit-remaining",
+                "x-ratelimit-reset",
+            ] {
+                let lines = answer.headers.get_all(name).iter().count();
+                assert_eq!(lines, 1, "{name}: {answer:?}");
+            }
+            let said = structured::remaining(&answer.headers).unwrap();
+            assert_eq!(said, [("account".to_owned(), left)], "{answer:?}");
+            let limits = structured::list(&answer.headers, "ratelimit-policy").unwrap();
+            let bursts: Vec<_> = limits.iter().map(|limit| limit.integer("q")).collect();
+            assert_eq!(bursts, [Some(3)], "{answer:?}");
+            let told = answer.header("x-ratelimit-remaining");
+            assert_eq!(told, Some(left.to_string().as_str()));
+        }
     }
 }
 
