@@ -1,5 +1,10 @@
 //! `tidegate ship FILE.wasm --to FOLDER`.
 
+mod canary;
+mod outcome;
+
+pub(super) use outcome::Outcome;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,12 +14,12 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::lint;
-use crate::output::{CAUTION, GOOD, Output};
+use crate::output::Output;
 use crate::ship::admin::{Address, Admin};
-use crate::ship::canary::{Bounds, Ended, Event, Figures, Plan, Steps, Told, Walk};
-use crate::ship::change::Watch;
+use crate::ship::canary::{Bounds, Steps};
 use crate::ship::folder::Mounted;
-use crate::ship::{Change, Done, Folder, Held, Module, Slot};
+use crate::ship::make::Watch;
+use crate::ship::{Change, Folder, Held, Module, Slot};
 
 /// `tidegate ship FILE.wasm --to FOLDER`.
 #[derive(Debug, Args)]
@@ -51,7 +56,7 @@ pub(crate) struct Ship {
     /// What halts the canary: `refused`, `5xx`, `p99`, `seal-mismatches`, each with its bound
     #[arg(long, value_name = "BOUNDS", default_value_t, requires = "canary")]
     halt_on: Bounds,
-    /// From how many decisions on a share or a p99 counts
+    /// From how many decisions on a share is judged; with fewer at the end of its hold the canary is halted
     #[arg(long, value_name = "NUMBER", default_value_t = 50, requires = "canary")]
     min_decisions: u64,
 }
@@ -62,13 +67,13 @@ pub(crate) struct Place {
     /// The folder in which Envoy discovers policies: a copy of envoy/ecds
     #[arg(long, value_name = "FOLDER")]
     pub(crate) to: PathBuf,
-    /// The slot
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) slot: Slot,
+    /// The slot [default: gate]
+    #[arg(long, value_enum)]
+    pub(crate) slot: Option<Slot>,
     /// Envoy's admin interface, to wait until every worker runs it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<Address>,
-    /// How long that may take before what was there is put back
+    /// How long that may take before what was there is put back; also, how long a rollback waits for somebody else's change
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "admin", value_parser = humantime::parse_duration)]
     pub(crate) wait: Duration,
     /// The folder as Envoy sees it, where that is another path, as in a container [default: as in gate.json, or else the same]
@@ -89,32 +94,11 @@ struct Report<'a> {
     done: Outcome,
 }
 
-/// What became of it.
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case", tag = "outcome")]
-pub(super) enum Outcome {
-    /// It is written, and nobody was asked.
-    Written,
-    /// So many VMs run it: all.
-    Running { vms: Option<u64> },
-    /// It is written, and not every worker told that it runs it.
-    Unconfirmed { reason: String },
-    /// What was there is there again.
-    Undone { reason: String },
-}
-
-#[derive(Serialize)]
-struct CanaryReport<'a> {
-    policy: &'a str,
-    version: &'a str,
-    digest: crate::packed::Digest,
-    halt_on: String,
-    steps: Vec<Told>,
-    #[serde(flatten)]
-    ended: Ended,
-}
-
 impl Place {
+    pub(crate) fn slot(&self) -> Slot {
+        self.slot.unwrap_or_default()
+    }
+
     pub(crate) fn folder(&self) -> Result<Folder> {
         Folder::open(&self.to, self.seen_as.clone())
     }
@@ -136,25 +120,33 @@ impl Ship {
         }
         let folder = self.place.folder()?;
         let watch = self.place.watch();
+        let _ships = folder.lock_ships()?;
         if let (Some(steps), Some(watch)) = (&self.canary, &watch) {
             return self.canary(*output, &folder, &module, steps, watch);
         }
-        self.check(&folder, &module, self.place.slot)?;
+        let slot = self.place.slot();
         let held = if self.shadow {
             Held::Shadow
         } else {
             Held::AsPacked
         };
-        let change = Change::mount(&folder, self.place.slot, &module, &held)?;
+        let enforced = module.enforced(&held);
+        ensure!(
+            enforced == 100 || self.place.slot.is_some(),
+            "it would be enforced for {enforced} of a hundred callers, and so end what the policy in the gate does for the others; write `--slot candidate` to try it beside that one, or `--slot gate` if it is to take its place"
+        );
+        let _changes = folder.lock(Duration::ZERO)?;
+        self.check(&folder, &module, slot)?;
+        let change = Change::mount(&folder, slot, &module, &held)?;
         warn(*output, &change, &module, &held);
         let done: Outcome = change.make(&folder, watch.as_ref())?.into();
-        let exit = done.print(*output, self.place.slot, &module.identity.to_string());
+        let exit = done.print(*output, slot, &module.identity.to_string());
         output.json(&Report {
-            slot: self.place.slot,
+            slot,
             policy: &module.identity.policy,
             version: &module.identity.version,
             digest: module.identity.digest,
-            enforced: module.enforced(&held),
+            enforced,
             done,
         })?;
         Ok(exit)
@@ -175,83 +167,6 @@ impl Ship {
             ),
         }
     }
-
-    fn canary(
-        &self,
-        output: Output,
-        folder: &Folder,
-        module: &Module,
-        steps: &Steps,
-        watch: &Watch,
-    ) -> Result<Exit> {
-        ensure!(
-            !module.shadow,
-            "the module is in shadow, which is enforced for nobody; pack it without"
-        );
-        self.check(folder, module, Slot::Gate)?;
-        self.check(folder, module, Slot::Candidate)?;
-        let plan = Plan {
-            steps: steps.clone(),
-            by: self.by.clone(),
-            hold: self.hold,
-            bounds: self.halt_on.clone(),
-            least: self.min_decisions,
-        };
-        let name = module.identity.to_string();
-        let hold = humantime::format_duration(self.hold);
-        output.line(format_args!(
-            "{name}: each share is held for {hold}, and halted on {} from {} decisions on",
-            self.halt_on, self.min_decisions
-        ));
-        let mut told = Vec::new();
-        let ended = Walk::new(&plan, folder, module, watch)?.go(|event| match event {
-            Event::Held { percent, hold } => output.progress(format_args!(
-                "{percent}%: every worker runs it; held for {}",
-                humantime::format_duration(hold)
-            )),
-            Event::Over(step) => {
-                output.line(step);
-                if step.figures.decisions < self.min_decisions {
-                    output.progress(format_args!(
-                        "{}%: {} decisions are too few to judge refusals by; write a longer `--hold`, or fewer `--min-decisions`",
-                        step.percent, step.figures.decisions
-                    ));
-                }
-                told.push(step.clone());
-            }
-        })?;
-        let exit = match &ended {
-            Ended::Promoted { vms } => {
-                let vms = vms.map_or(String::new(), |vms| format!(": all {vms} VMs run it"));
-                output.line(format_args!("{GOOD}promoted{GOOD:#} {name}{vms}"));
-                Exit::Done
-            }
-            Ended::Halted {
-                percent,
-                reason,
-                left,
-                ..
-            } => {
-                output.error(&format!("halted at {percent}%: {reason}"));
-                match left {
-                    None => output.error("the candidate's slot has again what it had before; the gate was not touched"),
-                    Some(error) => output.error(&format!(
-                        "the candidate's slot could not be put back: {error}"
-                    )),
-                }
-                Exit::Failed
-            }
-        };
-        output.json(&CanaryReport {
-            policy: &module.identity.policy,
-            version: &module.identity.version,
-            digest: module.identity.digest,
-            halt_on: self.halt_on.to_string(),
-            steps: told,
-            ended,
-        })?;
-        Ok(exit)
-    }
 }
 
 /// Says what is allowed and may not be meant.
@@ -262,73 +177,5 @@ fn warn(output: Output, change: &Change, module: &Module, held: &Held) {
     }
     if change.slot == Slot::Candidate && module.enforced(held) == 100 {
         output.caution("a candidate that is enforced stands before the gate, and both refuse; write `--shadow` or `--canary` to try it");
-    }
-}
-
-impl From<Done> for Outcome {
-    fn from(done: Done) -> Self {
-        match done {
-            Done::Written => Self::Written,
-            Done::Everywhere(vms) => Self::Running { vms },
-            Done::Unconfirmed(reason) => Self::Unconfirmed { reason },
-            Done::Undone(reason) => Self::Undone { reason },
-        }
-    }
-}
-
-impl Outcome {
-    /// Says it, and how the verb ends.
-    pub(super) fn print(&self, output: Output, slot: Slot, what: &str) -> Exit {
-        match self {
-            Self::Written => {
-                output.line(format_args!(
-                    "{GOOD}mounted{GOOD:#} {what} in slot `{slot}`; {CAUTION}nobody was asked{CAUTION:#} whether Envoy took it: `--admin` does"
-                ));
-            }
-            Self::Running { vms: Some(vms) } => {
-                output.line(format_args!(
-                    "{GOOD}mounted{GOOD:#} {what} in slot `{slot}`: all {vms} VMs run it"
-                ));
-            }
-            Self::Running { vms: None } => {
-                output.line(format_args!(
-                    "{GOOD}mounted{GOOD:#} {what} in slot `{slot}`: Envoy has taken it"
-                ));
-            }
-            Self::Unconfirmed { reason } => {
-                output.error(&format!("{what} in slot `{slot}`: {reason}"));
-                output
-                    .error("its files are written; look at Envoy before anything else is shipped");
-                return Exit::Failed;
-            }
-            Self::Undone { reason } => {
-                output.error(&format!("{what} in slot `{slot}`: {reason}"));
-                output.error("what was mounted before is mounted again");
-                return Exit::Failed;
-            }
-        }
-        Exit::Done
-    }
-}
-
-impl std::fmt::Display for Told {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Figures {
-            decisions,
-            refused,
-            answers,
-            server_errors,
-            seal_mismatches,
-            p99_ms,
-        } = self.figures;
-        write!(
-            f,
-            "{:>3}%  {} s  {refused} of {decisions} refused, {server_errors} of {answers} answers 5xx, {seal_mismatches} seal mismatches",
-            self.percent, self.seconds
-        )?;
-        match p99_ms {
-            Some(time) => write!(f, ", p99 {time:.0} ms"),
-            None => Ok(()),
-        }
     }
 }
