@@ -200,6 +200,20 @@ async fn the_same_rule_for_keys_agrees_and_the_first_gets_its_replay() {
     assert_eq!(disagreements(&envoy).await.unwrap(), []);
 }
 
+#[tokio::test]
+async fn what_the_origin_says_of_replays_stays_as_without_it() {
+    let none = json!({});
+    let (envoy, _origin) = start(&policy("1", 9, &none), &shadow(9, &charges("24h")), |b| b).await;
+    let call = Client::h1().call(Method::POST, envoy.at("/charges"));
+    let call = call
+        .header("x-account", "amy")
+        .header("idempotency-key", "k");
+    let said = r#"[["idempotent-replayed", "true"]]"#;
+    let call = call.header("x-origin-respond-headers", said).body("{}");
+    let answer = call.send().await.unwrap();
+    assert_eq!(answer.header("idempotent-replayed"), Some("true"));
+}
+
 fn scoped(scope: &Value) -> Value {
     json!({"routes": [{"name": "mine", "match": {"methods": ["GET"], "path": "/mine/*"}, "cache": {"scope": scope}}]})
 }
