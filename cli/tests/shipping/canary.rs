@@ -155,6 +155,12 @@ fn what_cannot_be_judged_or_is_not_taken_is_refused_before_anything_is_written()
     );
     fails(&["--canary", "5", "--by", "acount"], "`acount`");
     assert_eq!(stand.mounted("candidate.json"), "");
+    // What is counted of the gate would be taken for the candidate's.
+    stand.done(&["ship", "half.wasm", "--slot", "gate"]);
+    fails(
+        &["--canary", "5"],
+        "is itself enforced for 50 of a hundred callers",
+    );
 }
 
 #[test]
@@ -222,4 +228,18 @@ fn the_gate_can_be_rolled_back_and_the_candidate_taken_out_meanwhile() {
         assert_eq!(stand.mounted("candidate.json"), "");
     }
     assert!(stand.mounted("gate.json").starts_with("shop-2-"));
+}
+
+#[test]
+fn a_policy_with_a_canary_of_its_own_ends_as_one_that_is_enforced() {
+    let (stand, fake) = shipped();
+    let half = ["ship", "half.wasm", "--admin", &fake.address, "--to", "to"];
+    // Not by the way: the others would lose what the gate does for them.
+    let refused = stand.run(&half);
+    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
+    let more = ["--canary", "5,100", "--hold", "1s"];
+    let promoted = stand.run(&[&half[..], &more].concat());
+    assert_eq!(promoted.status.code(), Some(0), "{promoted:?}");
+    let told = stand.plugin("gate.json", "/configuration/value");
+    assert_eq!(told, "{\"mode\":\"enforce\"}");
 }

@@ -47,16 +47,19 @@ pub(crate) fn signal(name: &str, child: &Child) {
 }
 
 impl Stand {
-    /// With the modules `1.wasm` and `2.wasm` of one policy, `caches.wasm` of the same, and `other.wasm`.
+    /// With the modules `1.wasm` and `2.wasm` of one policy, `caches.wasm` and `half.wasm`, a canary, of the same, and `other.wasm`.
     pub(crate) fn new() -> Self {
         let stand = Self(tempfile::tempdir().unwrap());
         let engine = wat::parse_str(include_str!("../packing/engine.wat")).unwrap();
         fs::write(stand.at("engine.wasm"), engine).unwrap();
+        let mut half = policy("shop", "4", false);
+        half["canary"] = json!({"percent": 50});
         for (file, policy) in [
             ("1.wasm", policy("shop", "1", false)),
             ("2.wasm", policy("shop", "2", false)),
             ("caches.wasm", policy("shop", "3", true)),
             ("other.wasm", policy("other", "1", false)),
+            ("half.wasm", half),
         ] {
             fs::write(stand.at("policy.json"), policy.to_string()).unwrap();
             let pack = ["pack", ".", "-o", file, "--engine", "engine.wasm"];

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::Figures;
+use super::outside::{Outside, float};
 
 /// Bounds; the first that is broken halts the canary.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,15 +19,6 @@ pub(crate) struct Bounds {
     p99_ms: Option<f64>,
     /// Responses that were withheld because they were not their caller's.
     seal_mismatches: Option<u64>,
-}
-
-/// The answers before the first share was held, by which those of callers outside a share are told from the share's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Outside {
-    /// Answers of all listeners.
-    pub(crate) answers: u64,
-    /// Of these, of 500 and above.
-    pub(crate) server_errors: u64,
 }
 
 /// A bound that was broken.
@@ -171,32 +163,9 @@ impl Bounds {
     }
 }
 
-impl Outside {
-    /// How many answers of 500 and above callers outside a share got at most, of so many: as many as at the rate of before, and what
-    /// chance may add to that. Both counts vary, by the root of what is counted; four such deviations hardly ever come by chance,
-    /// and three failures may, where none was before.
-    fn expected(self, answers: u64) -> f64 {
-        if answers == 0 {
-            return 0.0;
-        }
-        let times = float(answers) / float(self.answers.max(1));
-        let expected = float(self.server_errors) * times;
-        let chance = 4.0 * (expected * (1.0 + times)).sqrt();
-        (expected + chance.max(3.0)).min(float(answers))
-    }
-}
-
 /// How many of a hundred; none of nothing.
 fn percent_of(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole * 100.0)
-}
-
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a count that large is precise enough"
-)]
-fn float(number: u64) -> f64 {
-    number as f64
 }
 
 impl fmt::Display for Bounds {

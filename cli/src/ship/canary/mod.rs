@@ -5,6 +5,7 @@ mod figures;
 mod files;
 mod hold;
 mod looks;
+mod outside;
 mod promote;
 mod stop;
 mod walk;

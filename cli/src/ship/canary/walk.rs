@@ -3,15 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use super::bounds::Outside;
 use super::files::Files;
 use super::looks::Looks;
+use super::outside::Outside;
 use super::stop::{STOPPED, Stop};
 use super::{Bounds, Broken, Figures, Steps};
-use crate::ship::change::{enforces_nothing, nothing};
+use crate::ship::change::{enforces_nothing, nothing, runs};
 use crate::ship::file::Prepared;
 use crate::ship::make::Watch;
 use crate::ship::{Folder, Held, Module, Slot};
@@ -143,6 +143,14 @@ impl<'a> Walk<'a> {
             module.takes(&plan.held(*percent))?;
         }
         module.takes(&promoted(module))?;
+        let gate = runs(folder, Slot::Gate, &folder.mounts(Slot::Gate)?);
+        let part = gate.map(|(runs, _)| runs.enforced);
+        let part = part.filter(|enforced| (1..100).contains(enforced));
+        ensure!(
+            part.is_none(),
+            "the policy in the gate is itself enforced for {} of a hundred callers, and counted as the candidate would be; pack it without `canary`, and ship that first",
+            part.unwrap_or_default()
+        );
         let slot = Slot::Candidate;
         let there = folder.mounts(slot)?;
         let file = folder.at(slot.gate().file);
