@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidegate_e2e::envoy::{default_module, validate};
+use tidegate_e2e::jwt::Issuer;
 
 const MANAGER: &str = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
 
@@ -13,12 +14,16 @@ pub(crate) const WASM: &str = "type.googleapis.com/envoy.extensions.filters.http
 
 /// The filter that verifies tokens, with the claims under `payload`.
 pub(crate) fn jwt_authn(payload: &str) -> Value {
+    let keys = Issuer::new("https://idp.example.com")
+        .unwrap()
+        .jwks()
+        .to_string();
     json!({"name": "envoy.filters.http.jwt_authn", "typed_config": {
         "@type": "type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication",
         "providers": {"idp": {
             "issuer": "https://idp.example.com",
             "payload_in_metadata": payload,
-            "local_jwks": {"inline_string": "{\"keys\": []}"},
+            "local_jwks": {"inline_string": keys},
         }},
         "rules": [{"match": {"prefix": "/"}, "requires": {"requires_any": {"requirements": [
             {"provider_name": "idp"}, {"allow_missing": {}},
