@@ -132,16 +132,10 @@ fn envoy_filters(files: &[&str]) -> Vec<Value> {
 fn the_gate_is_taken_by_envoy_with_all_that_lint_asks_for() {
     let written = Written::new(patched(&envoy_filters(&["istio/gate.yaml"])));
     written.validate().unwrap();
+    // All that is missing is the role for the route that is cached, which stands elsewhere.
     let said = written.lint();
-    assert!(!said.contains("error"), "{said}");
-    for setting in [
-        "allow_on_headers_stop_iteration",
-        "failure_policy",
-        "vm_id",
-        "stats_tags",
-    ] {
-        assert!(!said.contains(setting), "{said}");
-    }
+    assert_eq!(said.matches("warning: ").count(), 1, "{said}");
+    assert!(said.contains("has no role `origin`"), "{said}");
 }
 
 #[test]
@@ -166,6 +160,7 @@ fn the_cache_stands_behind_the_gate_and_the_role_in_the_cluster() {
     );
     let written = Written::new(config);
     written.validate().unwrap();
+    assert_eq!(written.lint(), "");
     let policies = written.policies();
     assert_eq!(policies.len(), 2);
     assert_eq!(policies[0], policies[1]);

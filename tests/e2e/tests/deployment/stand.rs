@@ -102,7 +102,7 @@ impl Written {
         found
     }
 
-    /// Has `tidegate lint --envoy` look at it beside the gate's policy: what it says that is worse than a hint.
+    /// Has `tidegate lint --envoy` look at it beside the gate's policy: what it says.
     pub(crate) fn lint(&self) -> String {
         let policy = self.folder.path().join("policy.json");
         fs::write(&policy, self.policies()[0].to_string()).unwrap();
