@@ -24,16 +24,16 @@ use frames::Flood;
 /// What Envoy needs for a key of shared data beside its name and value, in bytes.
 const KEY: usize = 125;
 
-/// How many entries a limit's table has here: as many as it has unless the policy says otherwise.
-const BUCKETS: u32 = 65_536;
+/// How many entries a limit's table has here.
+const BUCKETS: u32 = 32_768;
 
 const RECORDS: usize = 2000;
 
 /// `GENERATIONS` of core/cache/plan.rs.
 const GENERATIONS: usize = 16_384;
 
-/// Changes of so many paths reach 95 of a hundred places.
-const CHANGES: usize = 49_000;
+/// Changes of so many paths reach 87 of a hundred places.
+const CHANGES: usize = 33_000;
 
 /// What else may come and go in Envoy's heap while it serves.
 const SLACK: u64 = 1 << 18;
@@ -104,7 +104,7 @@ async fn buckets(origin: &Origin) -> Row {
         assert!(statuses[&429] > BUCKETS, "the table is full: {statuses:?}");
     });
     let grown = grown.await;
-    let name = "tidegate/1/sizes/account/4096/".len() + 4;
+    let name = "tidegate/1/sizes/account/2048/".len() + 4;
     let sets = usize::try_from(table::sets(BUCKETS)).unwrap();
     Row {
         what: "bucket of a limit".into(),

@@ -1,7 +1,7 @@
 //! What Envoy Gateway makes of the objects under `envoy/envoy-gateway/`.
 
 use serde_json::{Value, json};
-use serde_json_path::JsonPath;
+use serde_json_path::{JsonPath, NormalizedPath};
 
 use crate::kubernetes::objects;
 use crate::merge::merge;
@@ -127,7 +127,7 @@ fn located(query: &str, resource: &Value) -> Vec<String> {
     let nodes = path.query_located(resource);
     nodes
         .locations()
-        .map(|location| location.to_json_pointer())
+        .map(NormalizedPath::to_json_pointer)
         .collect()
 }
 

@@ -4,6 +4,7 @@
 //! Gateway would put it, into a configuration as they write it, and shown to a real Envoy with the module.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
