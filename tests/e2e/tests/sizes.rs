@@ -130,7 +130,7 @@ async fn answers(origin: &Origin, body: usize) -> Row {
             client
                 .post(&url)
                 .header("x-account", "one")
-                .header("idempotency-key", &format!("key-{}", from + number))
+                .header("idempotency-key", format!("key-{}", from + number))
                 .header("x-origin-respond-body", &text)
         });
         all_are(&answers.await.unwrap(), 200);
