@@ -87,6 +87,21 @@ fn the_mounts_of_one_set_have_the_same_policy() {
     }
 }
 
+#[test]
+fn the_rules_for_labels_are_the_same_everywhere() {
+    let files = examples("yaml").unwrap();
+    let mut rules: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for (file, text) in read(&files) {
+        let lines = text.lines().map(str::trim);
+        let of_ours = lines.filter(|line| line.starts_with(r"regex: '^wasmcustom"));
+        let of_ours: Vec<String> = of_ours.map(str::to_owned).collect();
+        if !of_ours.is_empty() {
+            rules.entry(of_ours).or_default().push(file);
+        }
+    }
+    assert_eq!(rules.len(), 1, "{rules:#?}");
+}
+
 /// The policy documents in a YAML file, without what they are indented by.
 fn policies(text: &str) -> Vec<String> {
     let mut found = Vec::new();

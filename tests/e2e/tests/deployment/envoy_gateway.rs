@@ -131,6 +131,15 @@ fn located(query: &str, resource: &Value) -> Vec<String> {
         .collect()
 }
 
+/// The Envoy of all three files.
+pub(crate) fn deployed() -> Written {
+    let mut config = configured();
+    for patch in of_kind("envoy-gateway/patches.yaml", "EnvoyPatchPolicy") {
+        apply(&patch, &mut config);
+    }
+    Written::new(config)
+}
+
 #[test]
 fn the_gate_is_taken_by_envoy_with_all_that_lint_asks_for() {
     let mut config = configured();

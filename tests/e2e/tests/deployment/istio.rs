@@ -128,6 +128,12 @@ fn envoy_filters(files: &[&str]) -> Vec<Value> {
     all
 }
 
+/// The gateway of gate.yaml, and of origin-cluster.yaml.
+pub(crate) fn deployed() -> Written {
+    let files = ["istio/gate.yaml", "istio/origin-cluster.yaml"];
+    Written::new(patched(&envoy_filters(&files)))
+}
+
 #[test]
 fn the_gate_is_taken_by_envoy_with_all_that_lint_asks_for() {
     let written = Written::new(patched(&envoy_filters(&["istio/gate.yaml"])));

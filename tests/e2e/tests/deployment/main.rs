@@ -18,3 +18,4 @@ mod kubernetes;
 mod merge;
 mod page;
 mod stand;
+mod traffic;

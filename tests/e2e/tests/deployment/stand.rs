@@ -2,26 +2,31 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidegate_e2e::envoy::{default_module, validate};
 use tidegate_e2e::jwt::Issuer;
+use tidegate_e2e::{Envoy, Origin};
 
 const MANAGER: &str = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
 
 pub(crate) const WASM: &str = "type.googleapis.com/envoy.extensions.filters.http.wasm.v3.Wasm";
 
+/// Who signs the tokens that are taken.
+pub(crate) fn issuer() -> &'static Issuer {
+    static ISSUER: OnceLock<Issuer> = OnceLock::new();
+    ISSUER.get_or_init(|| Issuer::new("https://idp.example.com").unwrap())
+}
+
 /// The filter that verifies tokens, with the claims under `payload`.
 pub(crate) fn jwt_authn(payload: &str) -> Value {
-    let keys = Issuer::new("https://idp.example.com")
-        .unwrap()
-        .jwks()
-        .to_string();
+    let keys = issuer().jwks().to_string();
     json!({"name": "envoy.filters.http.jwt_authn", "typed_config": {
         "@type": "type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication",
         "providers": {"idp": {
-            "issuer": "https://idp.example.com",
+            "issuer": issuer().name(),
             "payload_in_metadata": payload,
             "local_jwks": {"inline_string": keys},
         }},
@@ -93,6 +98,17 @@ impl Written {
     /// Has Envoy load it: module and policy too.
     pub(crate) fn validate(&self) -> anyhow::Result<()> {
         validate(&self.folder.path().join("envoy.json"), self.folder.path())
+    }
+
+    /// Starts an Envoy with it, before this origin.
+    pub(crate) async fn start(self, origin: &Origin) -> Envoy {
+        let Self { folder, mut config } = self;
+        // The harness knows its listener by this name.
+        config["static_resources"]["listeners"][0]["name"] = "ingress".into();
+        let port = "/static_resources/clusters/0/load_assignment/endpoints/0/lb_endpoints/0/endpoint/address/socket_address/port_value";
+        *config.pointer_mut(port).unwrap() = origin.address().port().into();
+        fs::write(folder.path().join("envoy.yaml"), config.to_string()).unwrap();
+        Envoy::start_shipped(folder, ".").await.unwrap()
     }
 
     /// Every policy in it, as a document.
