@@ -108,6 +108,11 @@ bench: build ## Compare CPU per request of Envoys with and without the module (B
 	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- $(BENCH)
 
+.PHONY: sizes
+sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md
+	@scripts/need envoy
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -q -p tidegate-e2e --test sizes -- --nocapture --test-threads 1
+
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew
 	@scripts/need cargo
