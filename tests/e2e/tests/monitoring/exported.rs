@@ -68,7 +68,7 @@ impl Exported {
         let text = eventually(SOON, async || {
             let text = envoy.prometheus().await?;
             for late in [
-                "tidegate_workers{",
+                "enforced=\"100\"",
                 "tidegate_shadow_disagreements{",
                 "envoy_cluster_upstream_rq_xx{",
             ] {
