@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidegate_e2e::cache::{self, Nginx, Varnish};
-use tidegate_e2e::envoy::{default_module, examples, validate};
+use tidegate_e2e::envoy::{configurations, default_module, examples, validate};
 
 const MODULE: &str = "dist/tidegate.wasm";
 
@@ -23,7 +23,7 @@ fn every_envoy_to_copy_is_valid_and_its_policy_too() {
     fs::create_dir_all(module.parent().unwrap()).unwrap();
     fs::copy(default_module(), module).unwrap();
     discovered(folder.path());
-    let files = examples("yaml").unwrap();
+    let files = configurations().unwrap();
     assert!(files.len() > 1, "{files:?}");
     let refused: Vec<String> = files
         .iter()
@@ -57,7 +57,7 @@ fn discovered(folder: &Path) {
 fn the_mounts_of_one_set_have_the_same_policy() {
     let mut sets: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let mut mounts = 0;
-    let files = examples("yaml").unwrap();
+    let files = configurations().unwrap();
     for (file, text) in read(&files) {
         let documents = policies(&text);
         // Where policies are discovered there are none to copy.
