@@ -55,7 +55,7 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/install-module target/test-switches tidegate-test
 
 .PHONY: test test-core test-cli test-wasm test-e2e test-matrix
-test: need lint test-core test-wasm build build-test test-cli policies ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
+test: need lint test-core test-wasm build build-test test-cli policies rules ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
@@ -91,6 +91,14 @@ test-matrix: build build-test ## Test end to end on every Envoy that is supporte
 	@for version in $(ENVOY) $(ENVOY_BETWEEN) $(ENVOY_OLDEST); do \
 		$(MAKE) test-e2e ENVOY=$$version; \
 	done
+
+.PHONY: rules compose-test
+rules: ## Check and test the Prometheus rules, and check the Grafana dashboard
+	@scripts/need promtool
+	@scripts/rules
+
+compose-test: build ## Bring up envoy/docker-compose.yaml, send requests through it, take it down
+	@scripts/compose-test
 
 .PHONY: lint
 lint: ## Check format and lints

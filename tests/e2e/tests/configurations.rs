@@ -7,23 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidegate_e2e::cache::{self, Nginx, Varnish};
-use tidegate_e2e::envoy::{default_module, examples, validate};
+use tidegate_e2e::envoy::{configurations, default_module, examples, validate};
 
 const MODULE: &str = "dist/tidegate.wasm";
 
 fn read(files: &[PathBuf]) -> impl Iterator<Item = (String, String)> {
     let texts = files.iter().map(|f| fs::read_to_string(f).unwrap());
     files.iter().map(|f| f.display().to_string()).zip(texts)
-}
-
-/// The configurations of whole Envoys. Parts of one, in objects of Kubernetes, are for deployment/.
-fn envoys() -> Vec<PathBuf> {
-    let files = examples("yaml").unwrap();
-    let whole = |file: &PathBuf| {
-        let text = fs::read_to_string(file).unwrap();
-        text.lines().any(|line| line == "static_resources:")
-    };
-    files.into_iter().filter(whole).collect()
 }
 
 #[test]
@@ -33,7 +23,7 @@ fn every_envoy_to_copy_is_valid_and_its_policy_too() {
     fs::create_dir_all(module.parent().unwrap()).unwrap();
     fs::copy(default_module(), module).unwrap();
     discovered(folder.path());
-    let files = envoys();
+    let files = configurations().unwrap();
     assert!(files.len() > 1, "{files:?}");
     let refused: Vec<String> = files
         .iter()
@@ -67,7 +57,7 @@ fn discovered(folder: &Path) {
 fn the_mounts_of_one_set_have_the_same_policy() {
     let mut sets: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let mut mounts = 0;
-    let files = envoys();
+    let files = configurations().unwrap();
     for (file, text) in read(&files) {
         let documents = policies(&text);
         // Where policies are discovered there are none to copy.
