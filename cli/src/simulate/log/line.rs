@@ -100,6 +100,12 @@ impl Reader {
         Ok(())
     }
 
+    /// The names of the last line.
+    #[cfg(test)]
+    pub(super) fn last(&self) -> &[Expected] {
+        &self.last
+    }
+
     /// Remembers which fields the name at this place of a line is asked for.
     fn learn(&mut self, place: usize, name: &str) {
         let keys = self.keys.iter().enumerate();
