@@ -6,7 +6,9 @@
 //! - *Nobody chooses a key*: it is a digest under a secret that the store made for itself, so a caller
 //!   cannot pick a name that falls on another caller's place in a table.
 
-use siphasher::sip128::SipHasher24;
+use core::hash::Hasher as _;
+
+use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 /// The secret of a store, under which its keys are digested.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +22,9 @@ impl Secret {
 
     /// The key for what `parts` holds.
     pub fn key(&self, parts: &Parts) -> Key {
-        let digest = SipHasher24::new_with_key(&self.0).hash(&parts.bytes);
+        let mut hasher = SipHasher24::new_with_key(&self.0);
+        hasher.write(&parts.bytes);
+        let digest = hasher.finish128();
         Key([digest.h1, digest.h2])
     }
 }
@@ -94,9 +98,9 @@ impl Parts {
 
     /// Adds a part.
     pub fn push(&mut self, tag: u8, value: &[u8]) {
-        let [a, b, c, d, e, f, g, h] = u64::try_from(value.len()).unwrap_or(u64::MAX).to_le_bytes();
-        // In one piece: the room for it is looked for once.
-        self.bytes.extend_from_slice(&[tag, a, b, c, d, e, f, g, h]);
+        self.bytes.push(tag);
+        let len = u64::try_from(value.len()).unwrap_or(u64::MAX);
+        self.bytes.extend_from_slice(&len.to_le_bytes());
         self.bytes.extend_from_slice(value);
     }
 

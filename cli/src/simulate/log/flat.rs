@@ -98,14 +98,24 @@ fn value(rest: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     }
 }
 
-/// Where the next quotation mark is. Values are short: looking through 16 bytes at once and then one by one takes a third
-/// of what setting up a search in a long text does.
+/// Where the next quotation mark is. Eight bytes are looked at as one number: values are short, and this takes a third of
+/// what setting up a search in a long text does.
 fn quote(text: &[u8]) -> Option<usize> {
-    let is_quote = |byte: &u8| *byte == b'"';
-    let (chunks, _) = text.as_chunks::<16>();
-    let none = |chunk: &&[u8; 16]| !chunk.iter().fold(false, |any, byte| any | is_quote(byte));
-    let start = chunks.iter().take_while(none).count().saturating_mul(16);
-    let place = text.get(start..)?.iter().position(is_quote)?;
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+    let (eights, rest) = text.as_chunks::<8>();
+    let mut start = 0_usize;
+    for eight in eights {
+        // A quotation mark becomes a zero byte, and the lowest zero byte is the lowest that borrows.
+        let zeros = u64::from_le_bytes(*eight) ^ QUOTES;
+        let found = zeros.wrapping_sub(ONES) & !zeros & HIGH;
+        if found != 0 {
+            return Some(start.saturating_add(found.trailing_zeros() as usize >> 3));
+        }
+        start = start.saturating_add(8);
+    }
+    let place = rest.iter().position(|byte| *byte == b'"')?;
     Some(start.saturating_add(place))
 }
 
