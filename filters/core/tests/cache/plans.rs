@@ -309,7 +309,7 @@ fn a_host_without_randomness_lets_nobody_through_who_needs_it() {
 
     struct Dull(ScopeKey);
     impl Facts for Dull {
-        fn claim(&self, _: &str, _: &str) -> Claim {
+        fn claim(&self, _: &str, _: &str) -> Claim<'_> {
             Claim::Absent
         }
         fn source_address(&self) -> Vec<u8> {
