@@ -23,6 +23,8 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
         store_error,
         store_full,
         room,
+        notify: _,
+        admin,
     } = old;
     if *name != new.name {
         changes.weigh(
@@ -87,6 +89,12 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
     if *legacy_headers != new.legacy_headers {
         let word = if new.legacy_headers { "now" } else { "no more" };
         told("legacy_headers", format!("`X-RateLimit-*` is {word} sent"));
+    }
+    if *admin != new.admin {
+        told(
+            "admin",
+            "the role `admin` answers on other addresses, or by other names".to_owned(),
+        );
     }
     if *problem_base != new.problem_base {
         let base = |base: &Option<String>| {

@@ -102,6 +102,8 @@ impl SharedStore {
             Slot::Answer(set, place) => (records, "answer", set, place),
             Slot::Room => (records, "room", 0, 0),
             Slot::Sweep => (records, "sweep", 0, 0),
+            Slot::Refused(set) => (others, "refused", set, 0),
+            Slot::RefusedTurn => (others, "refused-turn", 0, 0),
         };
         name.extend_from_slice(begin);
         name.extend_from_slice(word.as_bytes());
@@ -123,6 +125,14 @@ impl Store for SharedStore {
         self.name(slot);
         let (bytes, cas) = read_or_put(&self.name, &[])?;
         Ok((bytes, Version(cas)))
+    }
+
+    fn peek(&mut self, slot: Slot) -> Result<Vec<u8>, StoreError> {
+        self.name(slot);
+        match host::shared(&self.name) {
+            Ok(found) => Ok(found.map(|(bytes, _)| bytes).unwrap_or_default()),
+            Err(host::Failed) => Err(StoreError::Unavailable),
+        }
     }
 
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
