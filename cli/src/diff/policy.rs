@@ -1,6 +1,6 @@
 //! The document as a whole.
 
-use tidegate_core::policy::{Mode, Policy, RateLimitHeaders, StoreErrorRule};
+use tidegate_core::policy::{Mode, Notify, Policy, RateLimitHeaders, StoreErrorRule};
 use tidegate_core::records::Room;
 
 use super::change::{Changes, Kind, Weight, at};
@@ -23,7 +23,7 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
         store_error,
         store_full,
         room,
-        notify: _,
+        notify,
         admin,
     } = old;
     if *name != new.name {
@@ -95,6 +95,19 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
             "admin",
             "the role `admin` answers on other addresses, or by other names".to_owned(),
         );
+    }
+    if *notify != new.notify {
+        let receiver = |notify: &Option<Notify>| match notify {
+            None => "nobody".to_owned(),
+            Some(Notify { cluster, path, .. }) => format!("`{path}` of cluster `{cluster}`"),
+        };
+        let (old, after) = (receiver(notify), receiver(&new.notify));
+        let text = if old == after {
+            format!("{after} is told of refusals at other times, or in other words")
+        } else {
+            format!("of refusals that last is told: {old} -> {after}")
+        };
+        told("notify", text);
     }
     if *problem_base != new.problem_base {
         let base = |base: &Option<String>| {

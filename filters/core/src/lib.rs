@@ -28,6 +28,7 @@ pub mod policy;
 mod protobuf;
 pub mod quota;
 pub mod records;
+pub mod report;
 pub mod request;
 pub mod reserved;
 pub mod route;

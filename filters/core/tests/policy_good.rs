@@ -215,6 +215,7 @@ fn what_is_left_out_has_its_default() {
                 records: 4096,
                 bytes: 64 << 20,
             },
+            notify: None,
         }
     );
 }

@@ -160,6 +160,13 @@ fn bounds() -> Vec<Bound> {
         limits.collect::<serde_json::Map<_, _>>().into()
     };
     let base = |bytes: usize| Value::from(format!("https://{}/", "a".repeat(bytes - 9)));
+    let labels = |count: usize| -> Value {
+        let labels = (0..count).map(|n| (format!("c{n}"), text(64)));
+        labels.collect::<serde_json::Map<_, _>>().into()
+    };
+    let label = |value: Value| json!({"amy": value});
+    let wait = "duration, `1s` to `1h`";
+    let call = "duration, `1ms` to `1h`";
     let claim = "claim, at most 256 bytes";
     let days = "duration, `1s` to `366d`";
     let body = "size, up to `64MiB`";
@@ -191,6 +198,76 @@ fn bounds() -> Vec<Bound> {
                 json!([]),
                 json!(["host", "host"]),
             ],
+        ),
+        (
+            "notify.cluster",
+            "1 to 256 visible characters",
+            vec![text(256)],
+            vec![text(257), json!(""), json!("a b")],
+        ),
+        (
+            "notify.path",
+            "1 to 1,024 visible characters that begin with `/`",
+            vec![json!("/"), json!(format!("/{}", "a".repeat(1023)))],
+            vec![
+                json!(format!("/{}", "a".repeat(1024))),
+                json!("a"),
+                json!("/#"),
+            ],
+        ),
+        (
+            "notify.host",
+            "1 to 256 visible characters",
+            vec![text(256)],
+            vec![text(257), json!("")],
+        ),
+        (
+            "notify.after",
+            wait,
+            vec![json!("1s"), json!("1h")],
+            vec![json!("999ms"), json!("61min")],
+        ),
+        (
+            "notify.quiet",
+            wait,
+            vec![json!("1s"), json!("1h")],
+            vec![json!("999ms"), json!("61min")],
+        ),
+        (
+            "notify.interval",
+            days,
+            vec![json!("1s"), json!("366d")],
+            vec![json!("999ms"), json!("367d")],
+        ),
+        (
+            "notify.backoff",
+            call,
+            vec![json!("1ms"), json!("1h")],
+            vec![json!("0ms"), json!("61min")],
+        ),
+        (
+            "notify.timeout",
+            call,
+            vec![json!("1ms"), json!("1h")],
+            vec![json!("0ms"), json!("61min")],
+        ),
+        (
+            "notify.docs",
+            "`http(s)://` address, at most 256 characters",
+            vec![base(256)],
+            vec![base(257), json!("ftp://a/"), json!("")],
+        ),
+        (
+            "notify.labels.tenant",
+            "name to label of 1 to 64 bytes, at most 256",
+            vec![labels(256)],
+            vec![labels(257), label(text(65)), label(json!(" "))],
+        ),
+        (
+            "notify.labels.account",
+            "name to label of 1 to 64 bytes, at most 256",
+            vec![labels(256)],
+            vec![labels(257), label(text(65)), label(json!("\n"))],
         ),
         ("limits", "At most 64", vec![limits(64)], vec![limits(65)]),
         (

@@ -12,6 +12,7 @@ use tidegate_core::cache::{self, Marker, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::idempotency::{Detached, Pending, Turn};
+use tidegate_core::ledger::Recent;
 use tidegate_core::policy::{Execution, Mode, Policy, RateLimitHeaders};
 use tidegate_core::request::Request;
 use tidegate_core::ruling::Ruling;
@@ -22,6 +23,7 @@ use crate::facts::{HostFacts, Keys};
 use crate::host::{self, Clock, Map};
 use crate::memory::Refusals;
 use crate::metrics::Metrics;
+use crate::notify::Notifier;
 use crate::once::Once;
 use crate::pairs::{self, Pair};
 use crate::response;
@@ -32,6 +34,9 @@ use crate::workers::Worker;
 
 /// Where access logs find the decision: `%FILTER_STATE(wasm.tidegate.decision:PLAIN)%`.
 pub(crate) const DECISION: &[u8] = b"tidegate.decision";
+
+/// One of so many requests is measured: two readings of the clock and one of a metric are dearer than a refusal.
+const SAMPLED: u32 = 64;
 
 /// A policy, ready to decide: what all streams of a worker share.
 pub(crate) struct Gate {
@@ -47,6 +52,15 @@ pub(crate) struct Gate {
     /// Calls that outlive their clients.
     pub(crate) calls: RefCell<Calls>,
     worker: RefCell<Worker>,
+    /// Whom this worker refused since it told the others.
+    pub(crate) recent: RefCell<Recent>,
+    /// When the last decision was made, on the store's clock.
+    pub(crate) asked: Cell<u64>,
+    pub(crate) notifier: RefCell<Notifier>,
+    /// The number of the next request of this worker.
+    number: Cell<u32>,
+    /// When this worker looked last how full tables are.
+    pub(crate) measured: Cell<u64>,
 }
 
 impl Gate {
@@ -56,6 +70,7 @@ impl Gate {
     /// A line for the log, where the policy cannot be enforced here.
     pub(crate) fn new(policy: Policy) -> Result<Self, String> {
         let keys = Keys::of(&policy)?;
+        let notifier = Notifier::of(&policy)?;
         let store = SharedStore::open(&policy).map_err(|_| {
             "the shared data of this `vm_id` cannot be used; give the policy one of its own"
                 .to_owned()
@@ -65,6 +80,11 @@ impl Gate {
             shaped: Cell::new(false),
             calls: RefCell::new(Calls::default()),
             worker: RefCell::new(Worker::new(&policy)),
+            recent: RefCell::default(),
+            asked: Cell::new(0),
+            notifier: RefCell::new(notifier),
+            number: Cell::new(0),
+            measured: Cell::new(0),
             metrics: Metrics::new(&policy),
             policy,
             keys,
@@ -88,6 +108,24 @@ impl Gate {
         if self.policy.records() {
             self.sweep(now);
         }
+        self.tell_refused(now);
+        if self.look(now) {
+            self.measure(now);
+        }
+    }
+
+    /// What is done before the mount goes: what it has seen is not lost with it.
+    pub(crate) fn end(&self) {
+        if let Ok(now) = now() {
+            self.tell_refused(now);
+        }
+    }
+
+    /// Whether it is measured how long this request takes: one of [`SAMPLED`] is.
+    fn samples(&self) -> bool {
+        let number = self.number.get();
+        self.number.set(number.wrapping_add(1));
+        number.is_multiple_of(SAMPLED)
     }
 
     fn decide(&self, headers: &[Pair<'_>], has_body: bool) -> Decision<'_> {
@@ -98,6 +136,7 @@ impl Gate {
         let Ok(now) = now() else {
             return Decision::unread(&self.policy, Denial::StoreUnavailable);
         };
+        self.asked.set(now);
         let facts = HostFacts::new(&self.keys, has_body);
         let request = Request {
             method,
@@ -114,6 +153,7 @@ impl Gate {
         let Ok(now) = now() else {
             return Decision::unread(&self.policy, Denial::StoreUnavailable);
         };
+        self.asked.set(now);
         let (store, refusals) = &mut *self.state.borrow_mut();
         engine::resume(&self.policy, pending, store, refusals, now)
     }
@@ -285,6 +325,7 @@ impl Stream {
         };
         let ruling = Ruling::of(&gate.policy, &decision, &turn);
         gate.metrics.count(&decision, ruling);
+        gate.note_refused(&decision, ruling, id);
         // An access log without the decision is not worth a request.
         let said = ruling.shown(decision.mode);
         let _ = host::set_property(DECISION, said.as_bytes());
@@ -421,7 +462,15 @@ impl Context for Stream {}
 
 impl HttpContext for Stream {
     fn on_http_request_headers(&mut self, _: usize, ends: bool) -> Action {
-        self.gate_request(ends)
+        let gate = Rc::clone(&self.gate);
+        let begun = gate.samples().then(|| host::now(Clock::Monotonic).ok());
+        let action = self.gate_request(ends);
+        if let Some(begun) = begun.flatten()
+            && let Ok(ended) = host::now(Clock::Monotonic)
+        {
+            gate.metrics.record_decide(ended.saturating_sub(begun));
+        }
+        action
     }
 
     fn on_http_request_body(&mut self, length: usize, ends: bool) -> Action {

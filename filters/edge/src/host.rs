@@ -49,6 +49,7 @@ pub(crate) enum Level {
 pub(crate) enum MetricKind {
     Counter = 0,
     Gauge = 1,
+    Histogram = 2,
 }
 
 /// The host answered with a status that the call has no use for.
@@ -400,7 +401,7 @@ pub(crate) fn increment_metric(id: u32, by: u32) -> Result<(), Failed> {
     done(unsafe { proxy_increment_metric(id, i64::from(by)) })
 }
 
-/// Sets a gauge.
+/// Sets a gauge, or adds a value to a histogram.
 pub(crate) fn record_metric(id: u32, value: u64) -> Result<(), Failed> {
     // SAFETY: numbers only.
     done(unsafe { proxy_record_metric(id, value) })

@@ -27,6 +27,14 @@ pub(crate) struct Metrics {
     replays: Metric,
     store_full: Metric,
     disagreements: Disagreements,
+    untracked: Metric,
+    notified: Metric,
+    notify_given_up: Metric,
+    /// For each limit, in the policy's order.
+    occupancy: Vec<Metric>,
+    store_records: Metric,
+    store_bytes: Metric,
+    decide_micros: Metric,
 }
 
 /// How often a policy in shadow disagreed, by rule and direction. The rules are those of two policies, so they are named
@@ -75,6 +83,12 @@ impl Metric {
             let _ = host::increment_metric(id, by);
         }
     }
+
+    fn record(self, value: u64) {
+        if let Some(id) = self.0 {
+            let _ = host::record_metric(id, value);
+        }
+    }
 }
 
 impl Metrics {
@@ -99,9 +113,16 @@ impl Metrics {
             "tidegate_policy_info.policy.{name}.version.{}",
             policy.version
         );
-        if let Metric(Some(id)) = Metric::new(MetricKind::Gauge, &info) {
-            let _ = host::record_metric(id, 1);
-        }
+        Metric::new(MetricKind::Gauge, &info).record(1);
+        // Only what can be there: a policy without records has no store to be full.
+        let of_records = |kind, metric: &str| match policy.records() {
+            true => Metric::new(kind, &format!("{metric}.policy.{name}")),
+            false => Metric(None),
+        };
+        let of_notify = |metric: &str| match policy.notify {
+            Some(_) => counter(metric),
+            None => Metric(None),
+        };
         Self {
             allowed: decisions(NO_RULE, "allowed"),
             limits: policy
@@ -126,7 +147,61 @@ impl Metrics {
                 begin: format!("tidegate_shadow_disagreements.policy.{name}"),
                 known: RefCell::default(),
             },
+            untracked: counter("tidegate_refusals_untracked"),
+            notified: of_notify("tidegate_notify_sent"),
+            notify_given_up: of_notify("tidegate_notify_given_up"),
+            occupancy: policy
+                .limits
+                .iter()
+                .map(|limit| {
+                    let rule = &limit.name;
+                    let metric = format!("tidegate_table_occupancy.policy.{name}.rule.{rule}");
+                    Metric::new(MetricKind::Gauge, &metric)
+                })
+                .collect(),
+            store_records: of_records(MetricKind::Gauge, "tidegate_store_records"),
+            store_bytes: of_records(MetricKind::Gauge, "tidegate_store_bytes"),
+            decide_micros: Metric::new(
+                MetricKind::Histogram,
+                &format!("tidegate_decide_us.policy.{name}"),
+            ),
         }
+    }
+
+    /// Counts refusals of scopes for which there was no room.
+    pub(crate) fn count_untracked(&self, lost: u64) {
+        self.untracked.add(u32::try_from(lost).unwrap_or(u32::MAX));
+    }
+
+    /// Counts an event that was delivered.
+    pub(crate) fn count_sent(&self) {
+        self.notified.add(1);
+    }
+
+    /// Counts events that were given up.
+    pub(crate) fn count_given_up(&self, events: u64) {
+        self.notify_given_up
+            .add(u32::try_from(events).unwrap_or(u32::MAX));
+    }
+
+    /// How many of a hundred places of a limit's table are taken.
+    pub(crate) fn record_occupancy(&self, limit: usize, percent: u64) {
+        if let Some(metric) = self.occupancy.get(limit) {
+            metric.record(percent);
+        }
+    }
+
+    /// How many records there are, and how many bytes of answers if that is known.
+    pub(crate) fn record_store(&self, records: u64, bytes: Option<u64>) {
+        self.store_records.record(records);
+        if let Some(bytes) = bytes {
+            self.store_bytes.record(bytes);
+        }
+    }
+
+    /// How long a decision took, in nanoseconds.
+    pub(crate) fn record_decide(&self, nanos: u64) {
+        self.decide_micros.record(nanos.div_ceil(1_000));
     }
 
     /// Counts a request of which a policy in shadow would have made something else.

@@ -4,13 +4,14 @@ use tidegate_core::answer;
 use tidegate_core::cache::{self, Mismatch, Sender};
 use tidegate_core::denial::Denial;
 use tidegate_core::engine::Decision;
+use tidegate_core::report::Report;
 
 use crate::copies::{self, Told};
 use crate::gate::{DECISION, Gate, now};
 use crate::host::{self, Level, Map};
 use crate::pairs::{self, Pair};
 use crate::send::send;
-use crate::store;
+use crate::{refused, store};
 
 /// The rate limit fields that a response from a cache loses.
 const FIELDS: [&str; 5] = [
@@ -53,15 +54,14 @@ impl Gate {
     }
 
     /// Counts a response that is not its caller's, and tells operators once per interval.
-    fn report(&self, mismatch: Mismatch) {
+    fn report(&self, mismatch: Mismatch, id: Option<&[u8]>) {
         self.metrics.count_mismatch();
         let now = now().unwrap_or(0);
         if let Some(count) = store::told(&self.policy, "mismatch", now) {
-            let text = format!(
-                "tidegate: policy `{}`: {count} responses of scoped routes were withheld since this was said last; the last one {}",
-                self.policy.name,
-                mismatch.shown()
-            );
+            let report = Report::Mismatch {
+                last: mismatch.shown(),
+            };
+            let text = report.json(&self.policy, count, &refused::example(id));
             host::log(Level::Error, &text);
         }
     }
@@ -78,7 +78,7 @@ impl Gate {
             Mismatch::NoAnswer(status) => Denial::NoAnswer(status),
             Mismatch::Way => Denial::RouteChanged,
             Mismatch::NoSeal | Mismatch::Seal | Mismatch::Copy | Mismatch::Owner => {
-                self.report(mismatch);
+                self.report(mismatch, id);
                 Denial::ResponseOwnerMismatch
             }
         };

@@ -70,9 +70,11 @@ impl Root {
             Level::Info,
             &format!("tidegate: {} is in force", gate.shown()),
         );
-        if host::set_tick(TICK_MILLIS).is_err() && gate.policy.records() {
+        if host::set_tick(TICK_MILLIS).is_err()
+            && (gate.policy.records() || gate.policy.notify.is_some())
+        {
             return Err(vec![
-                "the host keeps no time for this mount, so records would never end".to_owned(),
+                "the host keeps no time for this mount, so records would never end and nobody be told of refusals".to_owned(),
             ]);
         }
         Ok(Role::Gate(Rc::new(gate)))
@@ -81,9 +83,18 @@ impl Root {
 
 impl Context for Root {
     fn on_http_call_response(&mut self, number: u32, lines: usize, length: usize, _: usize) {
-        if let Some(Role::Gate(gate)) = &self.role {
+        if let Some(Role::Gate(gate)) = &self.role
+            && !gate.notified(number)
+        {
             gate.called(number, lines, length);
         }
+    }
+
+    fn on_done(&mut self) -> bool {
+        if let Some(Role::Gate(gate)) = &self.role {
+            gate.end();
+        }
+        true
     }
 }
 

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 use tidegate_core::engine::Decision;
 use tidegate_core::policy::{Mode, Policy};
+use tidegate_core::report::Report;
 use tidegate_core::ruling::{CACHE_KEY, Direction, Ruling};
 
 use crate::gate::{DECISION, Gate, now};
 use crate::host::{self, Level};
-use crate::store;
+use crate::{refused, store};
 
 /// A mount in shadow is there that compares whose copies requests are for.
 const COMPARES: &[u8] = b"tidegate.shadow";
@@ -103,16 +104,18 @@ impl Gate {
                 .take(128)
                 .collect::<String>()
         };
-        let text = format!(
-            "tidegate: policy `{}` version `{}` in shadow disagrees {count} times since this was said last, rule `{rule}`, {}; for example {} `{}` (id `{}`): `{was}`, in shadow `{would}`",
-            self.policy.name,
-            self.policy.version,
-            direction.word(),
-            part(b"request\0method"),
-            // Without the query, which may hold a key.
-            part(b"request\0url_path"),
-            part(b"request\0id"),
-        );
+        let (method, path) = (part(b"request\0method"), part(b"request\0url_path"));
+        let report = Report::Disagreement {
+            rule,
+            direction,
+            method: &method,
+            path: &path,
+            decision: was,
+            in_shadow: would,
+        };
+        let id = host::property(b"request\0id");
+        let example = refused::example(id.as_deref());
+        let text = report.json(&self.policy, count, &example);
         host::log(Level::Warn, &text);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! - *A fixed number of keys*: shared data never forgets a key, so each name is one of a limit's sets, one of the places
-//!   for generations of cached copies, for records and their answers, or one of a few single values. They are made when they are first touched and
+//!   for generations of cached copies, for records and their answers, for refused scopes, or one of a few single values. They are made when they are first touched and
 //!   never removed. A set's name has a limit where the others have nothing, so none is ever another's.
 //! - *Every write is a swap on an entry that exists*: a swap on an absent key always succeeds, so two workers
 //!   that both found it absent would both win. [`SharedStore::read`] therefore puts an empty value in place
@@ -12,7 +12,7 @@ use tidegate_core::key::Secret;
 use tidegate_core::policy::{LimitId, Policy};
 use tidegate_core::quota::NANOS_PER_SEC;
 use tidegate_core::store::{MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
-use tidegate_core::{records, table};
+use tidegate_core::{ledger, records, table};
 
 use crate::host::{self, Clock};
 
@@ -34,6 +34,8 @@ pub(crate) struct SharedStore {
     others: Vec<u8>,
     /// What the names of records and answers begin with.
     records: Vec<u8>,
+    /// What the names of refused scopes begin with.
+    refused: Vec<u8>,
     /// The name of a value, written anew for each call.
     name: Vec<u8>,
 }
@@ -61,6 +63,7 @@ impl SharedStore {
                 format!("tidegate/{format}/{}//{sets}x{ways}/", policy.name).into_bytes()
             },
             others: format!("tidegate/1/{}//", policy.name).into_bytes(),
+            refused: format!("tidegate/{}/{}//", ledger::set::FORMAT, policy.name).into_bytes(),
             name: Vec::with_capacity(160),
         })
     }
@@ -78,6 +81,13 @@ impl SharedStore {
         }
     }
 
+    /// A value as it is, if there is one; nothing is put in place.
+    pub(crate) fn peek(&mut self, slot: Slot) -> Option<Vec<u8>> {
+        self.name(slot);
+        let (bytes, _) = host::shared(&self.name).ok().flatten()?;
+        Some(bytes)
+    }
+
     /// Writes the name of a value. Of one that is no bucket it ends in a word and a number, where that of a set has numbers
     /// alone behind the limit.
     fn name(&mut self, slot: Slot) {
@@ -85,6 +95,7 @@ impl SharedStore {
             tables,
             others,
             records,
+            refused,
             name,
             ..
         } = self;
@@ -102,8 +113,8 @@ impl SharedStore {
             Slot::Answer(set, place) => (records, "answer", set, place),
             Slot::Room => (records, "room", 0, 0),
             Slot::Sweep => (records, "sweep", 0, 0),
-            Slot::Refused(set) => (others, "refused", set, 0),
-            Slot::RefusedTurn => (others, "refused-turn", 0, 0),
+            Slot::Refused(set) => (refused, "refused", set, 0),
+            Slot::RefusedTurn => (refused, "refused-turn", 0, 0),
         };
         name.extend_from_slice(begin);
         name.extend_from_slice(word.as_bytes());

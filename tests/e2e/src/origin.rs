@@ -23,6 +23,9 @@ pub use reply::Reply;
 /// How many requests are remembered in full; all are counted.
 const REMEMBERED: usize = 10_000;
 
+/// How much of a body is remembered, in bytes.
+const KEPT: usize = 64 << 10;
+
 /// A request as it reached the origin.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -36,6 +39,8 @@ pub struct Seen {
     pub headers: HeaderMap,
     /// The length of the body in bytes.
     pub body_len: usize,
+    /// The body, at most its first 64 KiB.
+    pub body: Vec<u8>,
 }
 
 /// A server on a free port of 127.0.0.1 that speaks HTTP/1.1 and, without TLS, HTTP/2. It ends when it is dropped.
@@ -168,6 +173,7 @@ async fn execute(
         version: parts.version,
         headers: parts.headers,
         body_len: body.len(),
+        body: body.iter().copied().take(KEPT).collect(),
     };
     let reply = reply.unwrap_or_else(|| Reply::to(&seen));
     {

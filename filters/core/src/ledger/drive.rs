@@ -104,13 +104,19 @@ fn id(policy: &Policy, scope: &Scope) -> Id {
 
 /// Looks through all sets, if nobody has within the last second: for what is to be logged yet, and for events that are due.
 ///
+/// `None`: somebody has.
+///
 /// # Errors
 /// The store's.
-pub fn look<S: Store>(store: &mut S, policy: &Policy, now: u64) -> Result<Looked, StoreError> {
-    let mut looked = Looked::default();
+pub fn look<S: Store>(
+    store: &mut S,
+    policy: &Policy,
+    now: u64,
+) -> Result<Option<Looked>, StoreError> {
     if !takes_turn(store, now)? {
-        return Ok(looked);
+        return Ok(None);
     }
+    let mut looked = Looked::default();
     for set in 0..SETS {
         let lines = MOST_LINES.saturating_sub(looked.lines.len());
         let events = MOST_EVENTS.saturating_sub(looked.attempts.len());
@@ -146,7 +152,7 @@ pub fn look<S: Store>(store: &mut S, policy: &Policy, now: u64) -> Result<Looked
         looked.attempts.extend(found.attempts);
         looked.given_up = looked.given_up.saturating_add(found.given_up);
     }
-    Ok(looked)
+    Ok(Some(looked))
 }
 
 /// Notes what became of an attempt. `jitter` is any number.

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use base64ct::{Base64, Encoding as _};
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde::Serialize;
+use serde_json::Value;
 use sha2::Sha256;
 
 use super::entry::{Entry, Shown};
@@ -14,6 +14,7 @@ use crate::gcra::{FullAt, Level};
 use crate::key::{Key, Parts, Secret};
 use crate::policy::{Notify, Policy};
 use crate::quota::NANOS_PER_MILLI;
+use crate::report::object;
 
 /// A key to sign events with; never shown.
 #[derive(Clone)]
@@ -35,41 +36,6 @@ pub struct Moment {
     pub now: u64,
     /// The time of day, in nanoseconds since 1970.
     pub of_day: u64,
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    r#type: &'static str,
-    timestamp: String,
-    data: Data<'a>,
-}
-
-#[derive(Serialize)]
-struct Data<'a> {
-    policy: &'a str,
-    version: &'a str,
-    rule: &'a str,
-    scope: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    caller: Option<String>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    label: &'a str,
-    since: String,
-    last: String,
-    count: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bucket: Option<Bucket>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    docs: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Bucket {
-    rate: String,
-    burst: u64,
-    level: u64,
-    /// Until there is one unit more, in milliseconds, rounded up.
-    next_ms: u64,
 }
 
 impl SigningKey {
@@ -115,30 +81,34 @@ impl Event {
         };
         let bucket = entry.quota.zip(state).map(|(quota, state)| {
             let level = Level::of(state, at.now, quota);
-            Bucket {
-                rate: quota.rate().to_string(),
-                burst: quota.burst(),
-                level: level.units,
-                next_ms: level.next.div_ceil(NANOS_PER_MILLI),
-            }
+            object([
+                ("rate", quota.rate().to_string().into()),
+                ("burst", quota.burst().into()),
+                ("level", level.units.into()),
+                // Until there is one unit more, rounded up.
+                ("next_ms", level.next.div_ceil(NANOS_PER_MILLI).into()),
+            ])
         });
-        let body = Body {
-            r#type: name,
-            timestamp: at.shown(at.now),
-            data: Data {
-                policy: &policy.name,
-                version: &policy.version,
-                rule: &entry.id.rule,
-                scope: Shown(entry.id.key).to_string(),
-                caller: (entry.caller != Key::ZERO).then(|| Shown(entry.caller).to_string()),
-                label: &entry.label,
-                since: at.shown(entry.since),
-                last: at.shown(entry.last),
-                count: entry.count_since(),
-                bucket,
-                docs: rule.docs.as_deref(),
-            },
-        };
+        let caller = (entry.caller != Key::ZERO).then(|| Shown(entry.caller).to_string());
+        let label = Some(entry.label.as_str()).filter(|label| !label.is_empty());
+        let data = object([
+            ("policy", policy.name.as_str().into()),
+            ("version", policy.version.as_str().into()),
+            ("rule", entry.id.rule.as_str().into()),
+            ("scope", Shown(entry.id.key).to_string().into()),
+            ("caller", caller.into()),
+            ("label", label.into()),
+            ("since", at.shown(entry.since).into()),
+            ("last", at.shown(entry.last).into()),
+            ("count", entry.count_since().into()),
+            ("bucket", bucket.map_or(Value::Null, Value::Object)),
+            ("docs", rule.docs.as_deref().into()),
+        ]);
+        let body = object([
+            ("type", name.into()),
+            ("timestamp", at.shown(at.now).into()),
+            ("data", Value::Object(data)),
+        ]);
         let mut parts = Parts::new();
         parts.push(0, name.as_bytes());
         parts.push(1, policy.name.as_bytes());
@@ -147,8 +117,7 @@ impl Event {
         parts.push(4, &entry.since.to_le_bytes());
         Self {
             id: format!("msg_{}", Shown(secret.key(&parts))),
-            // An object of texts and numbers can always be written.
-            body: serde_json::to_vec(&body).unwrap_or_default(),
+            body: Value::Object(body).to_string().into_bytes(),
         }
     }
 }

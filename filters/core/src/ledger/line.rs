@@ -1,11 +1,13 @@
 //! What is logged of a scope that was refused.
 
-use serde::Serialize;
+use serde_json::Value;
 
 use super::entry::{Entry, Shown};
 use super::recent::Example;
 use crate::key::Key;
 use crate::policy::Policy;
+use crate::quota::NANOS_PER_MILLI;
+use crate::report::object;
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,27 +20,6 @@ pub struct Line {
     pub example: Example,
 }
 
-#[derive(Serialize)]
-struct Json<'a> {
-    log: &'static str,
-    policy: &'a str,
-    version: &'a str,
-    rule: &'a str,
-    enforced: bool,
-    scope: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    caller: Option<String>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    label: &'a str,
-    count: u64,
-    total: u64,
-    for_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trace_id: &'a Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: &'a Option<String>,
-}
-
 impl Line {
     /// The line, as one JSON object.
     pub fn json(&self, policy: &Policy) -> String {
@@ -47,22 +28,24 @@ impl Line {
             count,
             example,
         } = self;
-        let line = Json {
-            log: "tidegate.refused",
-            policy: &policy.name,
-            version: &policy.version,
-            rule: &entry.id.rule,
-            enforced: !entry.id.shadow,
-            scope: Shown(entry.id.key).to_string(),
-            caller: (entry.caller != Key::ZERO).then(|| Shown(entry.caller).to_string()),
-            label: &entry.label,
-            count: *count,
-            total: entry.count,
-            for_ms: entry.last.saturating_sub(entry.since) / 1_000_000,
-            trace_id: &example.trace,
-            request_id: &example.id,
-        };
-        // An object of texts and numbers can always be written.
-        serde_json::to_string(&line).unwrap_or_default()
+        let caller = (entry.caller != Key::ZERO).then(|| Shown(entry.caller).to_string());
+        let label = Some(entry.label.as_str()).filter(|label| !label.is_empty());
+        let lasted = entry.last.saturating_sub(entry.since) / NANOS_PER_MILLI;
+        let line = object([
+            ("log", "tidegate.refused".into()),
+            ("policy", policy.name.as_str().into()),
+            ("version", policy.version.as_str().into()),
+            ("rule", entry.id.rule.as_str().into()),
+            ("enforced", (!entry.id.shadow).into()),
+            ("scope", Shown(entry.id.key).to_string().into()),
+            ("caller", caller.into()),
+            ("label", label.into()),
+            ("count", (*count).into()),
+            ("total", entry.count.into()),
+            ("for_ms", lasted.into()),
+            ("trace_id", example.trace.as_deref().into()),
+            ("request_id", example.id.as_deref().into()),
+        ]);
+        Value::Object(line).to_string()
     }
 }

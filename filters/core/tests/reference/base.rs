@@ -15,6 +15,7 @@ pub(crate) struct Place {
 fn base() -> Value {
     json!({
         "policy": "p", "version": "1",
+        "notify": {"cluster": "alerts", "path": "/hook", "key_env": "KEY"},
         "identity": {
             "tenant": [{"jwt": "tenant_id"}],
             "account": [{"jwt": "sub"}],

@@ -20,9 +20,10 @@ pub(crate) struct Cells {
 }
 
 /// Where the keys of each table stand, in the order of the tables.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "",
     "canary.",
+    "notify.",
     "identity.",
     "identity.tenant[].",
     "identity.address.",

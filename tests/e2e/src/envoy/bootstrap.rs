@@ -11,13 +11,13 @@ use super::mount::text;
 pub(super) const ACCESS_LOG: &str = "access.log";
 
 /// The configuration that Envoy starts with; the listeners in it, or in the file `lds`.
-pub(super) fn bootstrap(listeners: &[Value], lds: Option<&Path>, origin: Option<Value>) -> Value {
+pub(super) fn bootstrap(listeners: &[Value], lds: Option<&Path>, clusters: &[Value]) -> Value {
     let mut bootstrap = json!({
         "node": {"id": "tidegate-e2e", "cluster": "tidegate-e2e"},
         "admin": {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 0}}},
         "stats_config": {"stats_tags": stats_tags()},
         "static_resources": {
-            "clusters": origin.into_iter().collect::<Vec<_>>(),
+            "clusters": clusters,
         },
     });
     match lds {
@@ -30,6 +30,21 @@ pub(super) fn bootstrap(listeners: &[Value], lds: Option<&Path>, origin: Option<
         }
     }
     bootstrap
+}
+
+/// A cluster of the module's own calls.
+pub(super) fn receiver(name: &str, at: SocketAddr) -> Value {
+    json!({
+        "name": name,
+        "type": "STATIC",
+        "connect_timeout": "1s",
+        "load_assignment": {
+            "cluster_name": name,
+            "endpoints": [{"lb_endpoints": [{"endpoint": {"address": {"socket_address": {
+                "address": at.ip().to_string(), "port_value": at.port(),
+            }}}}]}],
+        },
+    })
 }
 
 /// Turns names into labels: `wasmcustom.tidegate_NAME.policy.X.rule.Y.outcome.Z` becomes

@@ -63,6 +63,7 @@ pub struct Builder {
     pub(super) retry: Option<Value>,
     pub(super) local_reply: Option<Value>,
     pub(super) cluster: Value,
+    pub(super) receivers: BTreeMap<String, SocketAddr>,
 }
 
 impl Default for Builder {
@@ -98,6 +99,7 @@ impl Default for Builder {
             retry: None,
             local_reply: None,
             cluster: Value::Null,
+            receivers: BTreeMap::new(),
         }
     }
 }
@@ -183,6 +185,13 @@ impl Builder {
     #[must_use]
     pub const fn origin_at(mut self, origin: SocketAddr) -> Self {
         self.origin = Some(origin);
+        self
+    }
+
+    /// Adds a cluster of this name, for calls of the module's own.
+    #[must_use]
+    pub fn receiver(mut self, name: &str, receiver: SocketAddr) -> Self {
+        self.receivers.insert(name.into(), receiver);
         self
     }
 

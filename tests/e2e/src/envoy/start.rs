@@ -108,7 +108,10 @@ impl Builder {
             .origin
             .map(|at| bootstrap::cluster(at, self.h1_to_origin, &upstream))
             .map(|cluster| upstream::changed(self, cluster));
-        let config = bootstrap::bootstrap(&listeners, lds.as_deref(), origin);
+        let receivers = self.receivers.iter();
+        let receivers = receivers.map(|(name, at)| bootstrap::receiver(name, *at));
+        let clusters: Vec<_> = origin.into_iter().chain(receivers).collect();
+        let config = bootstrap::bootstrap(&listeners, lds.as_deref(), &clusters);
         std::fs::write(folder.join("envoy.json"), format!("{config:#}"))
             .context("the configuration")?;
         Files::write(

@@ -56,12 +56,24 @@ async fn limits_that_are_stricter_or_looser_are_told_apart() {
         // Between the two bursts they disagree; below and above both they agree.
         disagrees(&envoy, &[("account", direction, 3)]).await;
         let log = envoy.log();
-        let lines: Vec<_> = log.lines().filter(|l| l.contains("disagrees")).collect();
+        let lines: Vec<_> = log
+            .lines()
+            .filter(|l| l.contains("tidegate.disagreement"))
+            .collect();
         assert_eq!(lines.len(), 1, "{log}");
-        let wanted = format!(
-            "policy `beside` version `2` in shadow disagrees 1 times since this was said last, rule `account`, {direction}; for example GET `/2`"
-        );
-        assert!(lines[0].contains(&wanted), "{}", lines[0]);
+        let json = &lines[0][lines[0].find('{').unwrap()..];
+        let json: Value = serde_json::from_str(json).unwrap();
+        for (key, wanted) in [
+            ("policy", json!("beside")),
+            ("version", json!("2")),
+            ("count", json!(1)),
+            ("rule", json!("account")),
+            ("direction", json!(direction)),
+            ("method", json!("GET")),
+            ("path", json!("/2")),
+        ] {
+            assert_eq!(json[key], wanted, "{json}");
+        }
     }
 }
 

@@ -73,7 +73,7 @@ fn is_for(answer: &Answer, caller: &str) {
 fn told(stand: &Stand) -> usize {
     let log = stand.gate.log();
     log.lines()
-        .filter(|line| line.contains("were withheld"))
+        .filter(|line| line.contains("\"log\":\"tidegate.mismatch\""))
         .count()
 }
 
