@@ -28,7 +28,11 @@ impl Screen {
     /// # Errors
     /// They cannot be written.
     pub(crate) fn show(&self, text: &str) -> Result<()> {
-        let (columns, rows) = terminal::size()?;
+        // A terminal that does not say how large it is says 0.
+        let (columns, rows) = match terminal::size()? {
+            (0, _) | (_, 0) => (80, 24),
+            size => size,
+        };
         let mut out = String::new();
         for line in text.lines().take(usize::from(rows)) {
             let cut: String = line.chars().take(usize::from(columns)).collect();

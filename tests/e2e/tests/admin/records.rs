@@ -82,7 +82,14 @@ async fn a_record_is_shown_without_its_answer_and_released() {
         None
     );
     assert_eq!(runs(&origin), 2);
-    assert!(envoy.log().contains("records.release"), "{}", envoy.log());
+    // Envoy writes its log with a delay.
+    tidegate_e2e::eventually(super::SOON, async || {
+        let log = envoy.log();
+        anyhow::ensure!(log.contains("records.release"), "{log}");
+        Ok(())
+    })
+    .await
+    .unwrap();
     assert!(!envoy.log().contains("k-1"));
 }
 
