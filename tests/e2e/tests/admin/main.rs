@@ -8,6 +8,7 @@
 )]
 
 mod browser;
+mod documented;
 mod limits;
 mod private;
 mod records;
