@@ -44,6 +44,9 @@ pub(super) struct Candidate<'a> {
     pub(super) sources: String,
 }
 
+/// A part of an identity by one source, and what the policy calls that; none where the part was not given.
+type Sourced<'a> = (Option<Part<'a>>, Option<String>);
+
 /// A bucket that a caller may have.
 pub(super) struct Own<'p> {
     pub(super) id: LimitId,
@@ -162,7 +165,7 @@ impl Named {
         name: &str,
         value: Option<&'a String>,
         sources: &'a [Source],
-    ) -> Result<Vec<(Option<Part<'a>>, Option<String>)>, Refusal> {
+    ) -> Result<Vec<Sourced<'a>>, Refusal> {
         let Some(value) = value else {
             return Ok(vec![(None, None)]);
         };

@@ -130,7 +130,8 @@ fn view<S: Store>(
             fields.end("")?;
             let policy_view = about::about(policy, engine, at);
             let limits = limits::limits(policy, store, fields, at)?;
-            Ok((View::Home(view::Home::new(policy_view, limits)), None))
+            let home = view::Home::new(policy_view, limits);
+            Ok((View::Home(Box::new(home)), None))
         }
     }
 }

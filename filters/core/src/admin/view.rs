@@ -14,7 +14,7 @@ use crate::quota::{NANOS_PER_MILLI, Quota};
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum View {
-    Home(Home),
+    Home(Box<Home>),
     Policy(About),
     Limits(Limits),
     Records(Records),

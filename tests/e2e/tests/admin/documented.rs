@@ -66,15 +66,17 @@ async fn the_page_shows_what_is_answered() {
     .unwrap();
     let page = std::fs::read_to_string(repo().join("docs/live-state.md")).unwrap();
     let address = envoy.live("").replace("http://", "");
-    let (mut commands, mut id) = (0, None);
+    let (mut commands, mut id) = (0, None::<String>);
     for block in page.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
         let (command, answer) = block.strip_prefix("$ ").unwrap().split_once('\n').unwrap();
         let expected: Value = serde_json::from_str(answer).unwrap();
         let mut command = command.replace("localhost:9902", &address);
         // The id of the example is that of the record that was shown before.
-        if let (Some(own), Some((_, rest))) = (&id, command.clone().split_once("id=")) {
-            command = command.replace(rest.split(' ').next().unwrap(), own);
+        let shown = command.split_once("id=").map(|(_, rest)| rest);
+        let shown = shown.and_then(|rest| rest.split(' ').next());
+        if let (Some(own), Some(shown)) = (&id, shown.map(str::to_owned)) {
+            command = command.replace(&shown, own);
         }
         let ran = std::process::Command::new("sh")
             .args(["-c", &command])
