@@ -10,6 +10,7 @@ mod policy_file;
 mod ship;
 mod simulate;
 mod testing;
+mod top;
 mod verbs;
 
 use std::process::ExitCode;

@@ -104,13 +104,26 @@ fn said(policy: &str, file: &str, edits: &[(&str, &str)]) -> Vec<String> {
     let mut text = fs::read_to_string(root().join("envoy").join(file)).unwrap();
     // The policy in the file is the one that is asked about.
     text = text.replace("\"policy\": \"storefront\"", "\"policy\": \"guests\"");
+    // The edits are of the gate; the listener for operators has tests of its own.
+    if let Some((before, rest)) = text.split_once(OPERATORS) {
+        let (_, after) = rest.split_once("  clusters:\n").unwrap();
+        text = format!("{before}  clusters:\n{after}");
+    }
     for (from, to) in edits {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, to);
     }
+    linted(policy, &text)
+}
+
+/// The first line of the listener for operators.
+const OPERATORS: &str = "  # For operators";
+
+/// What is said about a configuration, as `PATH MESSAGE`.
+fn linted(policy: &str, text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("policy.json"), policy).unwrap();
-    fs::write(folder.path().join("envoy.yaml"), &text).unwrap();
+    fs::write(folder.path().join("envoy.yaml"), text).unwrap();
     let ran = run_in(
         folder.path(),
         &[
@@ -189,14 +202,17 @@ fn how_a_mount_is_set_up() {
         &[("root_id: gate", "root_id: gateway")],
         &[(
             ".root_id",
-            "`gateway` is not a role; write `gate` or `origin`",
+            "`gateway` is not a role; write `gate`, `origin` or `admin`",
         )],
     );
     says(
         &plain,
         "gate.yaml",
         &[("root_id: gate", "root_id: admin")],
-        &[(".root_id", "does not have the role `admin` yet")],
+        &[(
+            "socket_address.address",
+            "answers by loopback alone, and this is `0.0.0.0`",
+        )],
     );
     says(
         &plain,
@@ -212,6 +228,50 @@ fn how_a_mount_is_set_up() {
         "gate.yaml",
         &[("\"policy\": \"guests\"", "\"policy\": \"others\"")],
         &[("$", "the policy `guests` is mounted nowhere here")],
+    );
+}
+
+#[test]
+fn the_role_for_operators_is_private_and_has_the_state_of_the_gate() {
+    let text = fs::read_to_string(root().join("envoy/gate.yaml")).unwrap();
+    let (gate, operators) = text.split_once(OPERATORS).unwrap();
+    let says = |policy: &str, from: &str, to: &str, expected: Option<&str>| {
+        assert!(operators.contains(from), "{from}");
+        let text = format!("{gate}{OPERATORS}{}", operators.replacen(from, to, 1));
+        let said = linted(policy, &text);
+        assert_eq!(said.len(), usize::from(expected.is_some()), "{said:#?}");
+        if let Some(expected) = expected {
+            assert!(said[0].contains(expected), "{said:#?}");
+        }
+    };
+    let plain = policy("");
+    says(&plain, "address: 127.0.0.1", "address: 127.0.0.2", None);
+    says(
+        &plain,
+        "address: 127.0.0.1",
+        "address: 10.1.2.3",
+        Some("this is `10.1.2.3`"),
+    );
+    let addresses = policy(r#", "admin": {"addresses": ["10.0.0.0/8"]}"#);
+    says(&addresses, "address: 127.0.0.1", "address: 10.1.2.3", None);
+    says(&addresses, "address: 127.0.0.1", "address: 0.0.0.0", None);
+    says(
+        &addresses,
+        "address: 127.0.0.1",
+        "address: 192.0.2.1",
+        Some("admin.addresses"),
+    );
+    says(
+        &plain,
+        "vm_id: tidegate-guests",
+        "vm_id: tidegate-live",
+        Some("kept under `tidegate-guests`; write that"),
+    );
+    says(
+        &plain,
+        "                allow_on_headers_stop_iteration: true\n",
+        "",
+        Some("would hang"),
     );
 }
 

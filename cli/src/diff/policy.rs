@@ -24,6 +24,7 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
         store_full,
         room,
         notify,
+        admin,
     } = old;
     if *name != new.name {
         changes.weigh(
@@ -88,6 +89,12 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
     if *legacy_headers != new.legacy_headers {
         let word = if new.legacy_headers { "now" } else { "no more" };
         told("legacy_headers", format!("`X-RateLimit-*` is {word} sent"));
+    }
+    if *admin != new.admin {
+        told(
+            "admin",
+            "the role `admin` answers on other addresses, or by other names".to_owned(),
+        );
     }
     if *notify != new.notify {
         let receiver = |notify: &Option<Notify>| match notify {

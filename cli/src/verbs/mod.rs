@@ -11,6 +11,7 @@ mod schema;
 mod ship;
 mod simulate;
 mod test;
+mod top;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -39,6 +40,8 @@ pub(crate) enum Verb {
     Ship(ship::Ship),
     /// Mount again what was mounted before
     Rollback(rollback::Rollback),
+    /// Show who is refused most, live
+    Top(top::Top),
     /// Print the JSON Schema of policy documents
     Schema(schema::Schema),
     /// Print the completions of a shell
@@ -61,6 +64,7 @@ impl Verb {
             Self::Inspect(verb) => verb.run(output),
             Self::Ship(verb) => verb.run(output),
             Self::Rollback(verb) => verb.run(output),
+            Self::Top(verb) => verb.run(output),
             Self::Schema(verb) => verb.run(output),
             Self::Completions(verb) => verb.run(output),
         }

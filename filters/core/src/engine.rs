@@ -256,7 +256,7 @@ fn ask<'p, S: Store, M: Memory>(
 }
 
 /// Who a caller is, for operators: the tenant and account as far as the policy knows such, or else where they come from.
-fn caller(
+pub(crate) fn caller(
     policy: &Policy,
     request: &Request<'_>,
     identity: &Identity<'_>,

@@ -7,6 +7,7 @@
 //! [`policy::Limit`] that applies; [`admission`] asks the buckets ([`gcra`]) that the [`store`] keeps in
 //! [`table`]s; [`answer`] puts the outcome into HTTP. Who was refused is in the [`ledger`], for operators.
 
+pub mod admin;
 pub mod admission;
 pub mod answer;
 pub mod cache;

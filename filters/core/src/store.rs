@@ -73,6 +73,14 @@ pub trait Store {
     /// [`StoreError::Unavailable`].
     fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError>;
 
+    /// Reads a value for somebody who only looks: where there is none, none is made.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    fn peek(&mut self, slot: Slot) -> Result<Vec<u8>, StoreError> {
+        Ok(self.read(slot)?.0)
+    }
+
     /// Writes a value if nobody has since it was read as `version`.
     ///
     /// # Errors
@@ -153,6 +161,17 @@ impl Store for MemoryStore {
 
     fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {
         self.value(slot).cloned().ok_or(StoreError::Unavailable)
+    }
+
+    fn peek(&mut self, slot: Slot) -> Result<Vec<u8>, StoreError> {
+        let found = match slot {
+            Slot::Buckets(LimitId(limit), set) => {
+                let set = usize::try_from(set).map_err(|_| StoreError::Unavailable)?;
+                self.tables.get(limit).and_then(|table| table.get(set))
+            }
+            other => self.others.get(&other),
+        };
+        Ok(found.map(|(bytes, _)| bytes.clone()).unwrap_or_default())
     }
 
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {

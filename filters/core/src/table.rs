@@ -130,6 +130,15 @@ pub fn busy(set: &[u8], now: u64) -> Result<usize, Malformed> {
     Ok(count_busy(entries, now))
 }
 
+/// The buckets of a set that have places of their own.
+///
+/// # Errors
+/// [`Malformed`] where the bytes are not a set of this [`FORMAT`].
+pub fn buckets(set: &[u8]) -> Result<impl Iterator<Item = (Key, FullAt)>, Malformed> {
+    let (_, entries) = read(set)?;
+    Ok(entries.iter().map(split))
+}
+
 fn count_busy(entries: &[Entry], now: u64) -> usize {
     let busy = |entry: &&Entry| !split(entry).1.is_idle(now);
     entries.iter().filter(busy).count()

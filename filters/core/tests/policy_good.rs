@@ -216,6 +216,7 @@ fn what_is_left_out_has_its_default() {
                 bytes: 64 << 20,
             },
             notify: None,
+            admin: tidegate_core::policy::Admin::default(),
         }
     );
 }

@@ -295,6 +295,31 @@ fn bounds() -> Vec<Bound> {
             vec![json!("0B"), json!("4097MiB")],
         ),
         (
+            "admin.addresses",
+            "list of up to 16 addresses or networks",
+            vec![
+                list(&json!("10.0.0.0/8"), 16),
+                json!(["192.0.2.1", "2001:db8::/32", "::1"]),
+            ],
+            vec![
+                list(&json!("10.0.0.0/8"), 17),
+                json!(["10.0.0.0/33"]),
+                json!(["10.0.0.1/8"]),
+                json!(["localhost"]),
+            ],
+        ),
+        (
+            "admin.hosts",
+            "list of up to 16 hosts in lower case",
+            vec![list(&json!("tidegate.internal"), 16)],
+            vec![
+                list(&json!("a"), 17),
+                json!(["A"]),
+                json!(["a:80"]),
+                json!([""]),
+            ],
+        ),
+        (
             "store.redis.cluster",
             "1 to 256 visible characters",
             vec![text(256)],

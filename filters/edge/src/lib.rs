@@ -1,8 +1,9 @@
 //! The module that Envoy loads: Tidegate's core behind the proxy-wasm ABI.
 //!
 //! The mount's `root_id` picks the role. [`root`] reads the policy; [`gate`] is the role that decides, [`origin`] the one
-//! behind the cache; every host call is in [`host`].
+//! behind the cache, [`admin`] the one for operators; every host call is in [`host`].
 
+mod admin;
 mod copies;
 mod detached;
 mod facts;

@@ -6,6 +6,7 @@ use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::{Action, ContextType};
 use tidegate_core::policy::{Policy, json_of_struct};
 
+use crate::admin::{self, Admin};
 use crate::gate::{self, Gate};
 use crate::host::{self, Level};
 use crate::origin::{self, Origin};
@@ -24,6 +25,7 @@ pub(crate) struct Root {
 enum Role {
     Gate(Rc<Gate>),
     Origin(Origin),
+    Admin(Rc<Admin>),
 }
 
 impl Root {
@@ -38,16 +40,10 @@ impl Root {
     fn configure() -> Result<Role, Vec<String>> {
         let role = host::property(b"plugin_root_id").unwrap_or_default();
         match role.as_slice() {
-            b"gate" | b"origin" => {}
-            b"admin" => {
-                return Err(vec![
-                    "root_id `admin`: this version does not have that role yet; mount `gate` and `origin`"
-                        .to_owned(),
-                ]);
-            }
+            b"gate" | b"origin" | b"admin" => {}
             other => {
                 return Err(vec![format!(
-                    "root_id `{}` is not a role; write `gate` or `origin`",
+                    "root_id `{}` is not a role; write `gate`, `origin` or `admin`",
                     String::from_utf8_lossy(other)
                 )]);
             }
@@ -64,6 +60,10 @@ impl Root {
             .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         if role == b"origin" {
             return Ok(Role::Origin(Origin::new(&policy)));
+        }
+        if role == b"admin" {
+            let admin = Admin::new(policy).map_err(|error| vec![error])?;
+            return Ok(Role::Admin(Rc::new(admin)));
         }
         let gate = Gate::new(policy).map_err(|error| vec![error])?;
         host::log(
@@ -134,6 +134,7 @@ impl RootContext for Root {
         match &self.role {
             Some(Role::Gate(gate)) => Some(Box::new(gate::Stream::new(Rc::clone(gate), number))),
             Some(Role::Origin(origin)) => Some(Box::new(origin::Stream::new(*origin))),
+            Some(Role::Admin(admin)) => Some(Box::new(admin::Stream::new(Rc::clone(admin)))),
             None => Some(Box::new(Unconfigured)),
         }
     }

@@ -138,6 +138,14 @@ impl Store for SharedStore {
         Ok((bytes, Version(cas)))
     }
 
+    fn peek(&mut self, slot: Slot) -> Result<Vec<u8>, StoreError> {
+        self.name(slot);
+        match host::shared(&self.name) {
+            Ok(found) => Ok(found.map(|(bytes, _)| bytes).unwrap_or_default()),
+            Err(host::Failed) => Err(StoreError::Unavailable),
+        }
+    }
+
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
         self.name(slot);
         match host::swap_shared(&self.name, bytes, version.0) {

@@ -80,6 +80,23 @@ impl Worker {
     }
 }
 
+/// Which versions run on how many VMs, as far as it was noted. Nothing is noted here.
+pub(crate) fn running(policy: &Policy, now: u64) -> Vec<(String, u64)> {
+    let noted = host::shared(&store::name(policy, "workers"));
+    let Ok(Some((bytes, _))) = noted else {
+        return Vec::new();
+    };
+    let there = |mount: &Mount<'_>| now.saturating_sub(mount.heard) <= HEARD;
+    let there: Vec<_> = mounts(&bytes).filter(there).collect();
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    for Mount { labels, .. } in &there {
+        if !counts.iter().any(|(known, _)| known == labels) {
+            counts.push(((*labels).to_owned(), count(&there, labels)));
+        }
+    }
+    counts
+}
+
 fn count(mounts: &[Mount<'_>], labels: &str) -> u64 {
     let same = mounts.iter().filter(|mount| mount.labels == labels);
     u64::try_from(same.count()).unwrap_or(u64::MAX)

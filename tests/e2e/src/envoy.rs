@@ -69,6 +69,12 @@ impl Envoy {
         format!("https://127.0.0.1:{}", self.port(listener::TLS))
     }
 
+    /// The URL of a path at the role `admin`, which [`Builder::admin_role`] mounts.
+    #[must_use]
+    pub fn live(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port(listener::ADMIN))
+    }
+
     /// The URL of a path on the plain listener.
     #[must_use]
     pub fn at(&self, path: &str) -> String {

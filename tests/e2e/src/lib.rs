@@ -10,6 +10,7 @@
     reason = "the harness runs beside tests, where stopping at the fault is what is wanted"
 )]
 
+pub mod browser;
 pub mod cache;
 pub mod client;
 pub mod envoy;
@@ -22,6 +23,7 @@ pub mod tls;
 pub mod tool;
 pub mod wait;
 
+pub use browser::Browser;
 pub use client::{Answer, Client};
 pub use envoy::Envoy;
 pub use flood::flood;

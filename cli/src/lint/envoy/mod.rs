@@ -3,6 +3,7 @@
 //! Files are read into [`file`]s of [`node`]s that know their place; [`parts`] finds the HTTP filter chains and clusters in
 //! them, and [`mount`] what of them is Tidegate. Each of the other modules looks at one thing that may be wrong.
 
+mod admin;
 mod bodies;
 mod environment;
 mod file;
@@ -138,8 +139,10 @@ fn one(policies: &[Policy], files: &[File], own: &[usize], findings: &mut Findin
                 let Some(mount) = filter.mount.as_ref().filter(|m| m.may_be_of(policy)) else {
                     continue;
                 };
-                if mount.role == Some(Role::Gate) {
-                    gate(policy, &parts, chain, (index, mount), findings);
+                match mount.role {
+                    Some(Role::Gate) => gate(policy, &parts, chain, (index, mount), findings),
+                    Some(Role::Admin) => admin::check(policy, chain, mount, &mounts, findings),
+                    Some(Role::Origin) | None => {}
                 }
             }
         }

@@ -7,15 +7,11 @@ pub(super) fn check(mount: &Mount<'_>, findings: &mut Findings) {
     let config = &mount.config;
     let place = |key| config.get(key).unwrap_or_else(|| config.clone());
     match mount.role {
-        Some(Role::Gate | Role::Origin) => {}
-        Some(Role::Admin) => findings.mistake(
-            &place("root_id"),
-            "this version does not have the role `admin` yet; mount `gate` and `origin`",
-        ),
+        Some(Role::Gate | Role::Origin | Role::Admin) => {}
         None => {
             let message = match config.text_of("root_id").filter(|id| !id.is_empty()) {
-                Some(id) => format!("`{id}` is not a role; write `gate` or `origin`"),
-                None => "`root_id` is not set; write `gate` or `origin`".to_owned(),
+                Some(id) => format!("`{id}` is not a role; write `gate`, `origin` or `admin`"),
+                None => "`root_id` is not set; write `gate`, `origin` or `admin`".to_owned(),
             };
             findings.mistake(&place("root_id"), message);
         }

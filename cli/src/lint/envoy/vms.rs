@@ -27,7 +27,7 @@ pub(super) fn check(mounts: &[&Mount<'_>], findings: &mut Findings) {
     }
 }
 
-/// Mounts of one policy in one role are meant to share their state.
+/// Mounts of one policy in one role are meant to share their state, and the role `admin` shows that of the gate.
 fn shares_rightly(one: &Mount<'_>, other: &Mount<'_>) -> bool {
     let name = |mount: &Mount<'_>| {
         mount
@@ -35,7 +35,9 @@ fn shares_rightly(one: &Mount<'_>, other: &Mount<'_>) -> bool {
             .as_ref()
             .map(|document| document.name.clone())
     };
-    one.role == other.role && name(one) == name(other)
+    let shown = |role| matches!(role, Some(Role::Gate | Role::Admin));
+    let roles = one.role == other.role || shown(one.role) && shown(other.role);
+    roles && name(one) == name(other)
 }
 
 const fn word(role: Role) -> &'static str {

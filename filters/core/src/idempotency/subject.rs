@@ -192,6 +192,16 @@ impl Subject {
         Some(self.with(&found))
     }
 
+    /// The record's key by what a source has for an event; `None` for the body itself, which nobody types in.
+    pub(crate) fn key_of_event(&self, source: &EventSource, value: &[u8]) -> Option<Digest> {
+        let name = match source {
+            EventSource::Header(name) => name.as_bytes(),
+            EventSource::Json(pointer) => pointer.as_bytes(),
+            EventSource::Digest => return None,
+        };
+        Some(self.with(&event(name, value)))
+    }
+
     fn with(&self, found: &Parts) -> Digest {
         let mut parts = self.scope.clone();
         parts.push(KEY, found.as_bytes());

@@ -16,8 +16,8 @@ pub(crate) use percent::decode as decode_percent;
 pub use signed::sign_address;
 pub use source::MAX_VALUE_LEN;
 pub(crate) use source::digest;
-#[cfg(feature = "cases")]
 pub(crate) use source::name as source_name;
+pub(crate) use source::part;
 
 use core::cell::OnceCell;
 use std::borrow::Cow;
@@ -115,6 +115,23 @@ impl<'a> Identity<'a> {
             rules,
             request,
         })
+    }
+
+    /// Whoever an operator says it is; the address is the one that the facts of `request` have.
+    pub(crate) fn told(
+        [tenant, account, plan]: [Option<Part<'a>>; 3],
+        rules: &'a IdentityRules,
+        request: &'a Request<'a>,
+    ) -> Self {
+        Self {
+            tenant,
+            account,
+            plan,
+            signed: None,
+            peer: OnceCell::new(),
+            rules,
+            request,
+        }
     }
 
     /// Whether an account could be known.

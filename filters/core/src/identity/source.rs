@@ -60,12 +60,8 @@ fn read<'a>(source: &'a Source, request: &Request<'a>) -> Result<Option<Part<'a>
         SourceKind::Query(name) => (Kind::Query, name.as_str(), None, query(name, request)?),
         SourceKind::Cookie(name) => (Kind::Cookie, name.as_str(), None, cookie(name, request)?),
         SourceKind::San(san) => {
-            let name = match san {
-                SanType::Uri => "uri",
-                SanType::Dns => "dns",
-            };
             let value = request.facts.peer_san(*san).map(Cow::Owned);
-            (Kind::San, name, None, value)
+            (Kind::San, san_name(*san), None, value)
         }
     };
     let Some(value) = value else {
@@ -90,6 +86,44 @@ fn read<'a>(source: &'a Source, request: &Request<'a>) -> Result<Option<Part<'a>
             value
         },
     }))
+}
+
+/// The part that a source gives where `value` stands in it. Of a secret, its digest will do too.
+pub(crate) fn part<'a>(source: &'a Source, issuer: &str, value: &'a str) -> Part<'a> {
+    let (kind, name) = match &source.kind {
+        SourceKind::Jwt { claim, .. } => (Kind::Jwt, claim.as_str()),
+        SourceKind::Header(name) => (Kind::Header, name.as_str()),
+        SourceKind::Query(name) => (Kind::Query, name.as_str()),
+        SourceKind::Cookie(name) => (Kind::Cookie, name.as_str()),
+        SourceKind::San(san) => (Kind::San, san_name(*san)),
+    };
+    Part {
+        kind,
+        source: name,
+        issuer: match kind {
+            Kind::Jwt => issuer.as_bytes().to_vec(),
+            _ => Vec::new(),
+        },
+        value: if source.secret && !is_digest(value) {
+            Cow::Owned(digest(value.as_bytes()))
+        } else {
+            Cow::Borrowed(value.as_bytes())
+        },
+    }
+}
+
+/// Whether a text is what [`digest`] makes.
+fn is_digest(value: &str) -> bool {
+    let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let digits = value.strip_prefix("sha256:");
+    digits.is_some_and(|digits| digits.len() == 64 && digits.bytes().all(hex))
+}
+
+const fn san_name(san: SanType) -> &'static str {
+    match san {
+        SanType::Uri => "uri",
+        SanType::Dns => "dns",
+    }
 }
 
 fn text(claim: Claim<'_>) -> Result<Option<Cow<'_, [u8]>>, &'static str> {

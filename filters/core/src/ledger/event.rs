@@ -123,10 +123,11 @@ impl Event {
 }
 
 impl Moment {
-    /// A time on the store's clock, as a time of day (RFC 3339), to the second.
+    /// A time on the store's clock, gone or to come, as a time of day (RFC 3339), to the second.
     pub fn shown(&self, time: u64) -> String {
         let ago = self.now.saturating_sub(time);
-        let nanos = self.of_day.saturating_sub(ago);
+        let ahead = time.saturating_sub(self.now);
+        let nanos = self.of_day.saturating_sub(ago).saturating_add(ahead);
         // Years above 9999 cannot be written.
         let most = Duration::from_secs(253_402_300_799);
         let since_1970 = Duration::from_nanos(nanos).min(most);

@@ -1,6 +1,7 @@
 //! What a policy *is*: the validated values that the decision works on. How a document becomes one of
 //! these is in `compile`; how its JSON looks is in `document`; where both meet is [`Policy::parse`].
 
+mod admin;
 mod cache;
 mod compile;
 mod document;
@@ -21,6 +22,7 @@ mod structure;
 
 use std::collections::BTreeMap;
 
+pub use self::admin::{Admin, Network};
 pub use self::cache::{Cache, CacheBy, OwnerRule, Scope};
 #[cfg(feature = "cases")]
 pub use self::compile::grouped;
@@ -71,6 +73,8 @@ pub struct Policy {
     pub room: Room,
     /// Who outside is told that a scope is refused for long.
     pub notify: Option<Notify>,
+    /// Where the role `admin` answers.
+    pub admin: Admin,
 }
 
 /// Whether a decision changes anything for the caller.

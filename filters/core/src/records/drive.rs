@@ -5,7 +5,7 @@
 //!   room back. So never is more stored than counted, and once nobody is at work the two are equal. A worker that crashes in
 //!   between, or a store that fails there, leaves too much counted.
 
-use super::machine::{self, Claim, Settled, Swept, Wanted};
+use super::machine::{self, Claim, Release, Settled, Swept, Wanted};
 use super::record::{Digest, Owner, Record};
 use super::set::{self, Malformed};
 use super::stored::Stored;
@@ -285,6 +285,46 @@ pub fn answer<S: Store>(
     let set = set_of(store, room, &record.key);
     let (bytes, _) = store.read(Slot::Answer(set, record.place))?;
     Ok(is_of(&bytes, record.owner).then_some(bytes))
+}
+
+/// What came of ending a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Released {
+    /// It has ended: this it was.
+    Ended(Record),
+    /// Its request runs still.
+    Runs(Record),
+    /// There is none.
+    Absent,
+}
+
+/// Ends a record at an operator's word, and gives back the room of its answer.
+///
+/// # Errors
+/// The store's.
+pub fn release<S: Store>(
+    store: &mut S,
+    room: &Room,
+    key: &Digest,
+    force: bool,
+    now: u64,
+) -> Result<Released, StoreError> {
+    let set = set_of(store, room, key);
+    let slot = Slot::Records(set);
+    for _ in 0..MAX_SWAPS {
+        let (bytes, version) = store.read(slot)?;
+        let (bytes, record) = match machine::release(&bytes, key, force, now)? {
+            Release::Ended { set, record } => (set, record),
+            Release::Runs(record) => return Ok(Released::Runs(record)),
+            Release::Absent => return Ok(Released::Absent),
+        };
+        if store.swap(slot, version, &bytes)? == Swap::Done {
+            // An answer that is not taken away now goes when its place is claimed.
+            let _ = empty(store, set, record.place, record.owner);
+            return Ok(Released::Ended(record));
+        }
+    }
+    Err(StoreError::Contended)
 }
 
 /// Takes what is over out of a set.

@@ -209,6 +209,43 @@ pub fn put_back(
     Ok(Some(set::write(&records)))
 }
 
+/// What came of ending a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Release {
+    /// It ends, if these bytes are swapped in: its answer goes, and its key is free.
+    Ended {
+        /// The set.
+        set: Vec<u8>,
+        /// What it was.
+        record: Record,
+    },
+    /// Its request runs still.
+    Runs(Record),
+    /// There is none.
+    Absent,
+}
+
+/// Ends a record at an operator's word, whoever owns it. One that runs ends by `force` alone: its request may reach the
+/// origin still, and the next one would be a second execution.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn release(set: &[u8], key: &Digest, force: bool, now: u64) -> Result<Release, Malformed> {
+    let mut records = set::read(set)?;
+    let live = |record: &Record| record.key == *key && !record.is_over(now);
+    let Some(index) = records.iter().position(live) else {
+        return Ok(Release::Absent);
+    };
+    let record = records.swap_remove(index);
+    if record.state_at(now) == State::Running && !force {
+        return Ok(Release::Runs(record));
+    }
+    Ok(Release::Ended {
+        set: set::write(&records),
+        record,
+    })
+}
+
 /// A set without what was over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Swept {

@@ -17,7 +17,7 @@ pub mod record;
 pub mod set;
 pub mod stored;
 
-pub use drive::{Claimed, Place, Room};
+pub use drive::{Claimed, Place, Released, Room};
 pub use machine::{Claim, Settled};
 pub use record::{Digest, Owner, Record, State};
 pub use stored::Stored;

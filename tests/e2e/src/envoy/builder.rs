@@ -56,6 +56,7 @@ pub struct Builder {
     pub(super) after: Vec<Value>,
     pub(super) cache: Option<Cache>,
     pub(super) gate: bool,
+    pub(super) admin_role: Option<&'static str>,
     pub(super) origin_role: bool,
     pub(super) upstream: Vec<Value>,
     pub(super) routes: Option<Vec<Value>>,
@@ -91,6 +92,7 @@ impl Default for Builder {
             after: Vec::new(),
             cache: None,
             gate: true,
+            admin_role: None,
             origin_role: false,
             upstream: Vec::new(),
             routes: None,
@@ -283,6 +285,13 @@ impl Builder {
             vm_id: format!("{}-{slot}", self.vm_id),
             environment: self.environment.clone(),
         }
+    }
+
+    /// Mounts the role `admin` on a listener of its own at this address of the machine: [`Envoy::live`].
+    #[must_use]
+    pub const fn admin_role(mut self, address: &'static str) -> Self {
+        self.admin_role = Some(address);
+        self
     }
 
     /// Adds an HTTP filter before the gate.

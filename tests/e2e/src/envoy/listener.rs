@@ -14,6 +14,9 @@ pub(super) const PLAIN: &str = "plain";
 /// The listener with TLS.
 pub(super) const TLS: &str = "tls";
 
+/// The listener of the role `admin`.
+pub(super) const ADMIN: &str = "live";
+
 /// All listeners of `builder`; `gate` is its Wasm filter, `log` the file for the access log.
 pub(super) fn listeners(builder: &Builder, gate: Option<&Value>, log: &str) -> Vec<Value> {
     let one = |name: &str| {
@@ -30,6 +33,30 @@ pub(super) fn listeners(builder: &Builder, gate: Option<&Value>, log: &str) -> V
         listeners.push(listener);
     }
     listeners
+}
+
+/// The listener of the role `admin`; `mount` is its Wasm filter.
+pub(super) fn admin(address: &str, mount: &Value) -> Value {
+    let mut manager = json!({
+        "name": "envoy.filters.network.http_connection_manager",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+            "stat_prefix": ADMIN,
+            "http_filters": [mount, {
+                "name": "envoy.filters.http.router",
+                "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"},
+            }],
+        },
+    });
+    // Nothing comes that far.
+    manager["typed_config"]["route_config"] = json!({"name": ADMIN, "virtual_hosts": [{
+        "name": ADMIN, "domains": ["*"], "routes": [{"match": {"prefix": "/"}, "direct_response": {"status": 404}}],
+    }]});
+    json!({
+        "name": ADMIN,
+        "address": {"socket_address": {"address": address, "port_value": 0}},
+        "filter_chains": [{"filters": [manager]}],
+    })
 }
 
 fn connection_manager(builder: &Builder, name: &str, gate: Option<&Value>, log: &str) -> Value {

@@ -94,7 +94,14 @@ impl Builder {
             }
         });
         let log = mount::text(&folder.join(bootstrap::ACCESS_LOG));
-        let listeners = listener::listeners(self, gate.as_ref(), &log);
+        let mut listeners = listener::listeners(self, gate.as_ref(), &log);
+        if let (Some(address), Some(mount)) = (self.admin_role, mount.clone()) {
+            let mount = Mount {
+                root_id: "admin".into(),
+                ..mount
+            };
+            listeners.push(listener::admin(address, &mount.fixed()));
+        }
         let lds = self.lds.then(|| folder.join(Files::LDS));
         let upstream = upstream::filters(self, mount.as_ref());
         let origin = self

@@ -1,6 +1,7 @@
 //! How a document becomes a [`Policy`]. Every fault is reported and the rest is looked at all the same.
 
 mod address;
+mod admin;
 mod cache;
 mod canary;
 mod cost;
@@ -64,6 +65,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         store_full,
         capacity,
         notify,
+        admin,
     } = document;
     let root = ValuePointerRef::Origin;
     match &policy {
@@ -106,6 +108,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
         store::store(store, root.push_key("store"), faults);
     }
     let notify = notify.map(|wire| notify::notify(wire, sources, root.push_key("notify"), faults));
+    let admin = admin.map(|wire| admin::admin(wire, root.push_key("admin"), faults));
     let room = store::capacity(capacity, root.push_key("capacity"), faults);
     if !faults.is_empty() {
         return None;
@@ -133,6 +136,7 @@ pub(super) fn compile(document: Document, faults: &mut Faults) -> Option<Policy>
             Some(notify) => Some(notify?),
             None => None,
         },
+        admin: admin.unwrap_or_default(),
     })
 }
 

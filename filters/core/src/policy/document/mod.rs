@@ -2,6 +2,7 @@
 //! one fault hides no other; what is required, and what it means, is in [`super::compile`].
 
 mod address;
+mod admin;
 mod cache;
 mod canary;
 mod dedupe;
@@ -19,6 +20,7 @@ use deserr::{
 };
 
 pub(crate) use address::{Address, Signed};
+pub(crate) use admin::Admin;
 pub(crate) use cache::{Cache, CacheBy, Scope, ScopeWord, Seal};
 pub(crate) use canary::Canary;
 pub(crate) use dedupe::{BodyEvent, Dedupe, EventSource};
@@ -102,6 +104,9 @@ pub(crate) struct Document {
     /// Who outside is told that a caller is refused for long (default: nobody).
     #[deserr(default)]
     pub(crate) notify: Option<Notify>,
+    /// Where the role `admin` answers beside the machine itself (default: nowhere).
+    #[deserr(default)]
+    pub(crate) admin: Option<Admin>,
 }
 
 /// Whether decisions change anything for callers.
