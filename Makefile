@@ -55,7 +55,7 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/install-module target/test-switches tidegate-test
 
 .PHONY: test test-core test-cli test-wasm test-e2e test-matrix
-test: need lint test-core test-wasm build build-test test-cli policies ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
+test: need lint test-core test-wasm build build-test test-cli policies rules ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
@@ -92,6 +92,14 @@ test-matrix: build build-test ## Test end to end on every Envoy that is supporte
 		$(MAKE) test-e2e ENVOY=$$version; \
 	done
 
+.PHONY: rules compose-test
+rules: ## Check and test the Prometheus rules, and check the Grafana dashboard
+	@scripts/need promtool
+	@scripts/rules
+
+compose-test: build ## Bring up envoy/docker-compose.yaml, send requests through it, take it down
+	@scripts/compose-test
+
 .PHONY: lint
 lint: ## Check format and lints
 	@scripts/need cargo
@@ -107,6 +115,11 @@ bench: build ## Compare CPU per request of Envoys with and without the module (B
 	@scripts/need envoy
 	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- $(BENCH)
+
+.PHONY: sizes
+sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md
+	@scripts/need envoy
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -q -p tidegate-e2e --test sizes -- --nocapture --test-threads 1
 
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew

@@ -1,4 +1,6 @@
 //! Printing: text for people, JSON for programs. Colour is for terminals alone ([`anstream`]).
+//!
+//! A terminal may go away and a disk be full. What cannot be told is not told: nothing that is being done ends for it.
 
 use std::io::{ErrorKind, Write as _};
 
@@ -71,23 +73,27 @@ impl Output {
     /// Tells a person on standard error how it went; nothing where a program reads.
     pub(crate) fn note(self, text: &str) {
         if !self.is_json() {
-            anstream::eprintln!("{text}");
+            self.tell(text);
         }
     }
 
     /// Tells what went wrong, on standard error.
     pub(crate) fn error(self, text: &str) {
-        anstream::eprintln!("{BAD}error{BAD:#}: {text}");
+        self.tell(format_args!("{BAD}error{BAD:#}: {text}"));
     }
 
     /// Tells how far it is, on standard error.
     pub(crate) fn progress(self, text: impl std::fmt::Display) {
-        anstream::eprintln!("{text}");
+        self.tell(text);
     }
 
     /// Tells what deserves a look, on standard error.
     pub(crate) fn caution(self, text: &str) {
-        anstream::eprintln!("{CAUTION}warning{CAUTION:#}: {text}");
+        self.tell(format_args!("{CAUTION}warning{CAUTION:#}: {text}"));
+    }
+
+    fn tell(self, text: impl std::fmt::Display) {
+        let _ = writeln!(anstream::stderr(), "{text}");
     }
 }
 

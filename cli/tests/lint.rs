@@ -333,3 +333,17 @@ fn a_canary_that_has_caches() {
         ]
     );
 }
+
+#[test]
+fn a_canary_that_is_everybody() {
+    let found = warnings(json!({
+        "canary": {"percent": 100},
+        "identity": {"account": [{"header": "x-account"}]},
+        "routes": [{"name": "r", "match": {"path": "/r"}, "cache": {"scope": ["account"]}}]}));
+    assert_eq!(
+        found,
+        [
+            "$.canary.percent a canary of 100 is enforced for everybody, and still leaves caches alone and makes no call detached; remove `canary`"
+        ]
+    );
+}

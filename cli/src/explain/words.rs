@@ -71,7 +71,9 @@ fn share(share: &Share) -> String {
         by,
         inside,
     } = share;
-    let place = if *inside {
+    let place = if *inside && *percent == 100 {
+        "everybody is in the share, so the policy is enforced; as a canary it leaves caches alone"
+    } else if *inside {
         "inside the share, so the policy is enforced"
     } else {
         "outside the share, so the policy is in shadow"

@@ -25,6 +25,15 @@ pub(crate) struct Admin {
     address: Address,
 }
 
+/// The Envoy that answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Server {
+    /// How many workers it has.
+    pub(crate) workers: u64,
+    /// For how long it has been running.
+    pub(crate) uptime: Duration,
+}
+
 /// What Envoy counts, by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stats(BTreeMap<String, String>);
@@ -71,16 +80,23 @@ impl Admin {
         &self.address
     }
 
-    /// How many workers Envoy has.
+    /// Which Envoy answers.
     ///
     /// # Errors
     /// It does not answer, or not as Envoy does.
-    pub(crate) fn concurrency(&self) -> Result<u64> {
+    pub(crate) fn server(&self) -> Result<Server> {
         let told = self.get("/server_info")?;
         let told: Value = serde_json::from_str(&told).unwrap_or_default();
-        let concurrency = told.pointer("/command_line_options/concurrency");
-        concurrency
+        let workers = told.pointer("/command_line_options/concurrency");
+        let uptime = told.get("uptime_current_epoch").and_then(Value::as_str);
+        let uptime = uptime.and_then(|time| time.strip_suffix('s')?.parse().ok());
+        workers
             .and_then(Value::as_u64)
+            .zip(uptime)
+            .map(|(workers, seconds)| Server {
+                workers,
+                uptime: Duration::from_secs(seconds),
+            })
             .with_context(|| format!("`{}` does not answer as Envoy does", self.address))
     }
 

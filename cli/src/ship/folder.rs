@@ -1,13 +1,15 @@
 //! The folder that Envoy discovers policies in.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::history::History;
+use super::lock::{self, Lock};
 use super::module::Module;
 use super::resource::{self, Resource};
 use super::slot::{GATE, Place};
@@ -17,16 +19,12 @@ use crate::policy_file;
 /// The folder of modules in it.
 const MODULES: &str = "modules";
 
-/// The file whose lock keeps two changes apart.
-const LOCK: &str = ".tidegate.lock";
-
-/// A folder, locked against others that would change it.
+/// A folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
     /// The folder as Envoy sees it.
     seen_as: Option<PathBuf>,
-    _lock: File,
 }
 
 /// Which policy a slot mounts.
@@ -41,10 +39,10 @@ pub(crate) enum Mounted {
 }
 
 impl Folder {
-    /// Takes hold of a folder.
+    /// Finds a folder.
     ///
     /// # Errors
-    /// It is not there, cannot be written, or somebody else changes it now.
+    /// It is not there.
     pub(crate) fn open(path: &Path, seen_as: Option<PathBuf>) -> Result<Self> {
         let shown = path.display();
         let path = path
@@ -54,28 +52,23 @@ impl Folder {
             path.is_dir(),
             "`{shown}` is not a folder; name the one that Envoy discovers policies in, like a copy of envoy/ecds"
         );
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path.join(LOCK))
-            .with_context(|| format!("`{shown}` cannot be written"))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                bail!(
-                    "`{shown}` is being changed by another `tidegate ship` or `rollback`; wait until that is done"
-                )
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("`{shown}` cannot be locked"));
-            }
-        }
-        Ok(Self {
-            path,
-            seen_as,
-            _lock: lock,
-        })
+        Ok(Self { path, seen_as })
+    }
+
+    /// Keeps others from changing it, as soon as nobody does, and at most after so long.
+    ///
+    /// # Errors
+    /// Somebody changes it all the while, or it cannot be written.
+    pub(crate) fn lock(&self, patience: Duration) -> Result<Lock> {
+        lock::changes(&self.path, patience)
+    }
+
+    /// Keeps others from shipping.
+    ///
+    /// # Errors
+    /// Somebody ships, or a canary is under way; or it cannot be written.
+    pub(crate) fn lock_ships(&self) -> Result<Lock> {
+        lock::ships(&self.path)
     }
 
     /// A file of it.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use serde::{Deserialize, Serialize};
+use tidegate_core::policy;
 
 use super::Held;
 use crate::packed::{self, Digest, ModeNow, Packed};
@@ -67,6 +68,34 @@ impl Module {
         })
     }
 
+    /// Checks that it takes what it is told when it is held so; Envoy would only say that it refused it.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub(crate) fn takes(&self, held: &Held) -> Result<()> {
+        let packed = policy::Packed {
+            document: self.document.clone(),
+            shadow: self.shadow,
+        };
+        let told = held.text().unwrap_or_default();
+        packed
+            .policy(told.as_bytes())
+            .map(drop)
+            .map_err(|mistakes| {
+                let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
+                anyhow!(
+                    "{} does not take `{told}`: {}",
+                    self.identity,
+                    lines.join("; ")
+                )
+            })
+    }
+
+    /// The digest of its file, engine included.
+    pub(crate) fn sha256(&self) -> Digest {
+        Digest::of(&self.bytes)
+    }
+
     /// The name of its file among others: no two modules share one.
     pub(crate) fn file_name(&self) -> String {
         let Identity {
@@ -81,6 +110,7 @@ impl Module {
     pub(crate) fn enforced(&self, held: &Held) -> u8 {
         match held {
             Held::AsPacked => self.enforced,
+            Held::Everybody => 100,
             Held::Shadow => 0,
             Held::Canary { percent, .. } => *percent,
         }

@@ -24,6 +24,8 @@ pub(crate) enum Mount {
 pub(crate) enum Held {
     /// For those for whom the module says.
     AsPacked,
+    /// For everybody, whatever the policy says of a share.
+    Everybody,
     /// For nobody.
     Shadow,
     /// For a share of callers.
@@ -38,8 +40,17 @@ pub(crate) enum Held {
 impl Held {
     /// The plugin's configuration that says so.
     pub(crate) fn configuration(&self) -> Option<Value> {
+        Some(json!({
+            "@type": "type.googleapis.com/google.protobuf.StringValue",
+            "value": self.text()?,
+        }))
+    }
+
+    /// What the module is told; none where nothing is.
+    pub(crate) fn text(&self) -> Option<String> {
         let told = match self {
             Self::AsPacked => return None,
+            Self::Everybody => json!({"mode": "enforce"}),
             Self::Shadow => json!({"mode": "shadow"}),
             Self::Canary { percent, by: None } => json!({"canary": {"percent": percent}}),
             Self::Canary {
@@ -47,10 +58,7 @@ impl Held {
                 by: Some(by),
             } => json!({"canary": {"percent": percent, "by": by}}),
         };
-        Some(json!({
-            "@type": "type.googleapis.com/google.protobuf.StringValue",
-            "value": told.to_string(),
-        }))
+        Some(told.to_string())
     }
 
     /// What a configuration that [`Held::configuration`] wrote says; none for any other.
@@ -60,8 +68,10 @@ impl Held {
         };
         let told = configuration.get("value")?.as_str()?;
         let told: Value = serde_json::from_str(told).ok()?;
-        if told.get("mode").and_then(Value::as_str) == Some("shadow") {
-            return Some(Self::Shadow);
+        match told.get("mode").and_then(Value::as_str) {
+            Some("shadow") => return Some(Self::Shadow),
+            Some("enforce") => return Some(Self::Everybody),
+            _ => {}
         }
         let canary = told.get("canary")?;
         let percent = canary.get("percent")?.as_u64()?.try_into().ok()?;
@@ -82,6 +92,7 @@ mod tests {
         let by = Some(vec!["tenant".to_owned(), "account".to_owned()]);
         for held in [
             Held::AsPacked,
+            Held::Everybody,
             Held::Shadow,
             Held::Canary {
                 percent: 5,

@@ -92,7 +92,7 @@ impl Before {
     /// Envoy does not answer.
     pub(super) fn ask(admin: &Admin, limit: Duration) -> Result<Self> {
         Ok(Self {
-            workers: admin.concurrency()?,
+            workers: admin.server()?.workers,
             stats: admin.stats(DISCOVERY)?,
             admin: admin.clone(),
             limit,
@@ -185,6 +185,9 @@ impl Before {
             return Ok(Look::Settled(Settled::Everywhere(Some(all))));
         }
         Ok(Look::Waiting(match ran {
+            0 if run < all => format!(
+                "{run} of {all} VMs run it; a worker whose VM died has a new one from its next request on"
+            ),
             0 => format!("{run} of {all} VMs run it"),
             _ => format!("{run} of {all} VMs run it, {ran} tell of the one before"),
         }))

@@ -59,6 +59,17 @@ const CANDIDATE: Place = Place {
     counters: "extension_config_discovery.http_filter.",
 };
 
+impl Place {
+    /// Whose file it is.
+    pub(super) fn slot(self) -> Slot {
+        if self == CANDIDATE {
+            Slot::Candidate
+        } else {
+            Slot::Gate
+        }
+    }
+}
+
 impl Slot {
     /// The resource files of this slot, in the order in which they are changed: what a gate marks, the role behind the cache has to be
     /// able to undo already.

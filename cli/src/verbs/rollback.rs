@@ -31,7 +31,11 @@ struct Report {
 impl Rollback {
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         let folder = self.place.folder()?;
-        let slot = self.place.slot;
+        let slot = self.place.slot();
+        // Not at the same time as others, and not refused for them either: it is asked for when something is wrong.
+        let _changes = folder.lock(self.place.wait)?;
+        // It looks at the files twice a second.
+        let canary = folder.lock_ships().is_err();
         let change = Change::back(&folder, slot)?;
         let done: Outcome = change.make(&folder, self.place.watch().as_ref())?.into();
         let what = match &change.module {
@@ -40,6 +44,9 @@ impl Rollback {
             None => "what was there at first".to_owned(),
         };
         let exit = done.print(*output, slot, &what);
+        if canary {
+            output.progress("a canary was under way in this folder; it sees the change, and halts");
+        }
         let module = change.module;
         output.json(&Report {
             slot,

@@ -40,7 +40,7 @@ fn what_the_operator_wrote_stays_when_a_version_follows() {
     vm["vm_id"] = json!("mine");
     vm["environment_variables"] = json!({"host_env_keys": ["TIDEGATE_SCOPE_KEY"]});
     fs::write(stand.at("to/gate.json"), mine.to_string()).unwrap();
-    stand.done(&["ship", "2.wasm", "--shadow"]);
+    stand.done(&["ship", "2.wasm", "--shadow", "--slot", "gate"]);
     assert!(stand.mounted("gate.json").starts_with("shop-2-"));
     assert_eq!(stand.plugin("gate.json", "/vm_config/vm_id"), "mine");
     let told = json!("{\"mode\":\"shadow\"}");

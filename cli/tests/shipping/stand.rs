@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use serde_json::{Value, json};
@@ -26,17 +27,39 @@ fn policy(name: &str, version: &str, caches: bool) -> Value {
     policy
 }
 
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(name: &str, child: &Child) {
+    let pid = child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args([name, &pid])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
 impl Stand {
-    /// With the modules `1.wasm` and `2.wasm` of one policy, `caches.wasm` of the same, and `other.wasm`.
+    /// With the modules `1.wasm` and `2.wasm` of one policy, `caches.wasm` and `half.wasm`, a canary, of the same, and `other.wasm`.
     pub(crate) fn new() -> Self {
         let stand = Self(tempfile::tempdir().unwrap());
         let engine = wat::parse_str(include_str!("../packing/engine.wat")).unwrap();
         fs::write(stand.at("engine.wasm"), engine).unwrap();
+        let mut half = policy("shop", "4", false);
+        half["canary"] = json!({"percent": 50});
         for (file, policy) in [
             ("1.wasm", policy("shop", "1", false)),
             ("2.wasm", policy("shop", "2", false)),
             ("caches.wasm", policy("shop", "3", true)),
             ("other.wasm", policy("other", "1", false)),
+            ("half.wasm", half),
         ] {
             fs::write(stand.at("policy.json"), policy.to_string()).unwrap();
             let pack = ["pack", ".", "-o", file, "--engine", "engine.wasm"];
@@ -68,6 +91,20 @@ impl Stand {
         let done = self.run(&[arguments, &more].concat());
         assert_eq!(done.status.code(), Some(0), "{done:?}");
         serde_json::from_slice(&done.stdout).unwrap()
+    }
+
+    /// Begins to run the tool on the folder, through a shell that does `first` before.
+    pub(crate) fn begin(&self, first: &str, arguments: &[&str]) -> Child {
+        let mut shell = std::process::Command::new("bash");
+        shell
+            .args(["-c", &format!("{first}exec \"$0\" \"$@\"")])
+            .arg(env!("CARGO_BIN_EXE_tidegate"))
+            .args(arguments)
+            .args(["--to", "to"])
+            .current_dir(self.0.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        shell.spawn().unwrap()
     }
 
     /// Runs the tool on the folder, which changes nothing in it.

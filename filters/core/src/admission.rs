@@ -14,7 +14,7 @@ use crate::gcra::{self, Check, FullAt, Level};
 use crate::key::Key;
 use crate::policy::{LimitId, StoreErrorRule};
 use crate::quota::Quota;
-use crate::store::{MAX_SWAPS, Slot, Store, StoreError, Swap, Version};
+use crate::store::{MAX_SWAPS, Seen, Slot, Store, StoreError, Swap};
 use crate::table::{self, Bucket, Place};
 
 /// One limit that applies to a request.
@@ -116,8 +116,7 @@ type Reading = Result<Read, StoreError>;
 
 /// A bucket that was read: what is needed to charge it, and to take the charge back.
 struct Read {
-    bytes: Vec<u8>,
-    version: Version,
+    seen: Seen,
     bucket: Bucket,
     check: Check,
 }
@@ -251,18 +250,17 @@ impl Claim {
 
 /// Reads a bucket and asks it.
 fn read<S: Store>(store: &mut S, claim: &Claim, now: u64) -> Reading {
-    let (bytes, version) = store.read(claim.slot())?;
-    let bucket = table::find(&bytes, &claim.key, now).map_err(|_| StoreError::Malformed)?;
+    let (bucket, seen) = store.look(claim.slot(), |set| table::find(set, &claim.key, now))?;
+    let bucket = bucket.map_err(|_| StoreError::Malformed)?;
     let check = gcra::check(bucket.state, now, claim.quota, claim.ceiling, claim.cost);
     Ok(Read {
-        bytes,
-        version,
+        seen,
         bucket,
         check,
     })
 }
 
-/// Stores a new state for a bucket that was read. The bytes that were read become those that are written.
+/// Stores a new state for a bucket that was read.
 fn write<S: Store>(
     store: &mut S,
     claim: &Claim,
@@ -270,9 +268,10 @@ fn write<S: Store>(
     state: FullAt,
     now: u64,
 ) -> Result<Swap, StoreError> {
-    table::put(&mut read.bytes, &claim.key, read.bucket.place, state, now)
-        .map_err(|_| StoreError::Malformed)?;
-    store.swap(claim.slot(), read.version, &read.bytes)
+    let place = read.bucket.place;
+    store.edit(claim.slot(), &mut read.seen, |set| {
+        table::put(set, &claim.key, place, state, now).map_err(|_| StoreError::Malformed)
+    })
 }
 
 /// Charges a bucket if it has room, reading it again as often as others were faster.

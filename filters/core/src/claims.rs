@@ -4,6 +4,8 @@
 //! Read from the message itself because Envoy's property paths drop the types on the way: there the text
 //! `"7"` and a number look alike.
 
+use std::borrow::Cow;
+
 use crate::protobuf::{Field, Fields};
 use crate::request::Claim;
 
@@ -15,7 +17,7 @@ const MAP: u64 = 1;
 
 /// A claim of the token whose payload is kept under `payload`, from the bytes of a `Metadata` message.
 /// Dots in `name` reach into nested objects, unless one claim has all of it as its name.
-pub fn from_metadata(metadata: &[u8], payload: &str, name: &str) -> Claim {
+pub fn from_metadata<'a>(metadata: &'a [u8], payload: &str, name: &str) -> Claim<'a> {
     let claims = entry(metadata, JWT_AUTHN)
         .and_then(|filter| entry(filter, payload.as_bytes()))
         .map(Value::read);
@@ -25,7 +27,7 @@ pub fn from_metadata(metadata: &[u8], payload: &str, name: &str) -> Claim {
     let value = entry(claims, name.as_bytes()).or_else(|| nested(claims, name));
     match value.map(Value::read) {
         None | Some(Value::Null) => Claim::Absent,
-        Some(Value::Text(text)) => Claim::Text(text.to_vec()),
+        Some(Value::Text(text)) => Claim::Text(Cow::Borrowed(text)),
         Some(Value::Struct(_) | Value::Other) => Claim::NotText,
     }
 }

@@ -40,6 +40,15 @@ const fn tag(dimension: &Dimension) -> u8 {
     }
 }
 
+/// Where a dimension stands in an order of all.
+fn order(dimension: &Dimension) -> (u8, &str) {
+    let name = match dimension {
+        Dimension::Header(name) => name,
+        _ => "",
+    };
+    (tag(dimension), name)
+}
+
 impl<'a> Dimensions<'a> {
     pub(crate) fn new(
         secret: Secret,
@@ -92,6 +101,13 @@ impl<'a> Dimensions<'a> {
             parts.push(tag(dimension), self.parts.as_bytes());
             present
         })
+    }
+
+    /// As [`Dimensions::write_all`], in an order of its own: whoever names the same dimensions writes the same.
+    pub(crate) fn write_set(&mut self, dimensions: &[Dimension], parts: &mut Parts) -> bool {
+        let mut dimensions = dimensions.to_vec();
+        dimensions.sort_unstable_by(|one, other| order(one).cmp(&order(other)));
+        self.write_all(&dimensions, parts)
     }
 
     /// The key of a dimension; `None` if it is absent.

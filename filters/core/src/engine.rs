@@ -436,8 +436,8 @@ pub(crate) fn admit<S: Store, M: Memory>(
         decision.standings = aged(&refusal.standings, now.saturating_sub(refusal.since));
         decision.counts.remembered = true;
     } else {
-        let admission = admission::admit(store, claims, policy.store_error, now);
-        decision.standings.clone_from(&admission.standings);
+        let mut admission = admission::admit(store, claims, policy.store_error, now);
+        decision.standings = core::mem::take(&mut admission.standings);
         let counts = &mut decision.counts;
         counts.overflows = counts.overflows.saturating_add(admission.overflows);
         counts.store_errors = counts.store_errors.saturating_add(admission.store_errors);

@@ -1,5 +1,7 @@
 //! The facts about a request. What costs a host call is behind [`Facts`] and asked for only when needed.
 
+use std::borrow::Cow;
+
 use crate::cache::ScopeKey;
 use crate::policy::SanType;
 
@@ -22,7 +24,7 @@ pub struct Request<'a> {
 pub trait Facts {
     /// A claim of the verified token whose payload is kept under `payload`. Dots in `name` reach into
     /// nested objects, unless one claim has all of it as its name.
-    fn claim(&self, payload: &str, name: &str) -> Claim;
+    fn claim(&self, payload: &str, name: &str) -> Claim<'_>;
 
     /// The trusted client address with its port, such as `192.0.2.1:4711` or `[2001:db8::1]:4711`;
     /// empty if there is none.
@@ -61,11 +63,11 @@ pub trait Facts {
 
 /// What a token says under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
+pub enum Claim<'a> {
     /// Nothing, or `null`.
     Absent,
     /// A text.
-    Text(Vec<u8>),
+    Text(Cow<'a, [u8]>),
     /// A number, a truth value, a list or an object: nothing that tells callers apart. Numbers are out
     /// because Envoy keeps them as doubles, in which 2^53 and 2^53 + 1 are the same.
     NotText,

@@ -86,6 +86,41 @@ pub trait Store {
     /// # Errors
     /// [`StoreError::Unavailable`].
     fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError>;
+
+    /// Shows a value to `look`; one that was never written is empty. What was seen can be written to with [`Self::edit`].
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    fn look<T>(
+        &mut self,
+        slot: Slot,
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<(T, Seen), StoreError> {
+        let (bytes, version) = self.read(slot)?;
+        Ok((look(&bytes), Seen { version, bytes }))
+    }
+
+    /// Writes what `edit` makes of a value if nobody has written it since it was seen. An edit that fails changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], and that of the edit.
+    fn edit(
+        &mut self,
+        slot: Slot,
+        seen: &mut Seen,
+        edit: impl FnOnce(&mut Vec<u8>) -> Result<(), StoreError>,
+    ) -> Result<Swap, StoreError> {
+        edit(&mut seen.bytes)?;
+        self.swap(slot, seen.version, &seen.bytes)
+    }
+}
+
+/// A value that was looked at, as it was then.
+#[derive(Debug, Default)]
+pub struct Seen {
+    version: Version,
+    /// Empty where the store has the value at hand and needs no copy of it.
+    bytes: Vec<u8>,
 }
 
 /// A store in this process's memory, for one thread. It grows to the size of the tables and no further.
@@ -147,6 +182,34 @@ impl Store for MemoryStore {
         old.clear();
         old.extend_from_slice(bytes);
         *current = Version(version.0.wrapping_add(1));
+        Ok(Swap::Done)
+    }
+
+    fn look<T>(
+        &mut self,
+        slot: Slot,
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<(T, Seen), StoreError> {
+        let (bytes, version) = self.value(slot).ok_or(StoreError::Unavailable)?;
+        let seen = Seen {
+            version: *version,
+            bytes: Vec::new(),
+        };
+        Ok((look(bytes), seen))
+    }
+
+    fn edit(
+        &mut self,
+        slot: Slot,
+        seen: &mut Seen,
+        edit: impl FnOnce(&mut Vec<u8>) -> Result<(), StoreError>,
+    ) -> Result<Swap, StoreError> {
+        let (bytes, current) = self.value(slot).ok_or(StoreError::Unavailable)?;
+        if *current != seen.version {
+            return Ok(Swap::Lost);
+        }
+        edit(bytes)?;
+        *current = Version(seen.version.0.wrapping_add(1));
         Ok(Swap::Done)
     }
 }

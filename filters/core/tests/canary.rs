@@ -13,6 +13,7 @@ use tidegate_core::denial::Denial;
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::idempotency::Turn;
 use tidegate_core::policy::{Mode, Policy};
+use tidegate_core::records::{Settled, drive};
 use tidegate_core::request::Request;
 use tidegate_core::store::MemoryStore;
 
@@ -164,6 +165,111 @@ fn a_route_that_is_in_shadow_stays_so_for_the_share() {
     });
     let decision = ask(&policy, &[("x-account", "a")], "192.0.2.1");
     assert_eq!((decision.canary, decision.mode), (true, Mode::Shadow));
+}
+
+/// A call of its own would go past the gate in force behind it, which would not know what ran.
+#[test]
+fn what_would_be_made_detached_runs_inline_in_a_canary() {
+    for (fingerprint, reads) in [("body", true), ("key-only", false)] {
+        let rule = json!({"key": "required", "execution": "detached", "fingerprint": fingerprint});
+        let made = |canary: bool| {
+            policy(&json!({"percent": 100}), |document| {
+                if !canary {
+                    document.as_object_mut().unwrap().remove("canary");
+                }
+                document["routes"] = json!([{"name": "once", "idempotency": rule}]);
+            })
+        };
+        let facts = CaseFacts {
+            has_body: true,
+            ..CaseFacts::default()
+        };
+        let lines = [("x-account", "amy"), ("idempotency-key", "k")];
+        let turn = |policy: &Policy| {
+            let mut store = MemoryStore::new();
+            let mut decision = with("POST", &lines, &facts, |request| {
+                engine::decide(policy, request, &mut store, &mut (), NOW)
+            });
+            match core::mem::take(&mut decision.turn) {
+                Turn::Read(mut pending) => {
+                    pending.body.push(b"{}").unwrap();
+                    let decision = engine::resume(policy, *pending, &mut store, &mut (), NOW);
+                    (true, decision.turn)
+                }
+                turn => (false, turn),
+            }
+        };
+        let (read, turn_of_canary) = turn(&made(true));
+        assert_eq!(read, reads, "{fingerprint}");
+        assert!(
+            matches!(turn_of_canary, Turn::Run(running) if running.keeps),
+            "{turn_of_canary:?}"
+        );
+        // In force it has to have the whole body, whatever it is told apart by.
+        let (read, turn_in_force) = turn(&made(false));
+        assert!(
+            read && matches!(turn_in_force, Turn::Detach(_)),
+            "{turn_in_force:?}"
+        );
+    }
+}
+
+/// The gate in force behind has the answer that the canary did not keep; one in force has nobody behind it.
+#[test]
+fn a_key_that_was_used_outside_the_share_passes_inside() {
+    let of = |canary: &Value| {
+        policy(canary, |document| {
+            document["routes"] = json!([{"name": "once", "idempotency": {"key": "required"}}]);
+            if canary.is_null() {
+                document.as_object_mut().unwrap().remove("canary");
+            }
+        })
+    };
+    let (outside, inside) = (of(&json!({"percent": 0})), of(&json!({"percent": 100})));
+    let in_force = of(&json!(null));
+    let facts = CaseFacts {
+        has_body: true,
+        ..CaseFacts::default()
+    };
+    let lines = [("x-account", "amy"), ("idempotency-key", "k")];
+    let ask = |policy: &Policy, store: &mut MemoryStore| {
+        let mut decision = with("POST", &lines, &facts, |request| {
+            engine::decide(policy, request, store, &mut (), NOW)
+        });
+        if let Turn::Read(pending) = &mut decision.turn {
+            pending.body.push(b"{}").unwrap();
+            decision = engine::resume(policy, *pending.clone(), store, &mut (), NOW);
+        }
+        (decision.denial, decision.turn)
+    };
+    let mut store = MemoryStore::new();
+    let running = match ask(&outside, &mut store) {
+        (None, Turn::Run(running)) => running,
+        other => panic!("it does not run: {other:?}"),
+    };
+    // Its answer is kept nowhere, so the record says no more than that it was there.
+    let settled = [
+        (None, Denial::RequestInProgress),
+        (Some(Settled::Unknown), Denial::OutcomeUnknown),
+        (Some(Settled::TooLarge), Denial::ResponseNotStored),
+    ];
+    for (settled, denial) in settled {
+        if let Some(settled) = settled {
+            assert!(drive::settle(&mut store, &running.place, settled).unwrap());
+        }
+        // Again and again; a burst of one would be used up.
+        for _ in 0..3 {
+            let (refused, turn) = ask(&inside, &mut store);
+            assert!(refused.is_none() && matches!(turn, Turn::Go), "{turn:?}");
+        }
+        let (refused, _) = ask(&in_force, &mut store);
+        assert_eq!(refused, Some(denial));
+    }
+    // What the share runs itself is its own.
+    let mut store = MemoryStore::new();
+    assert!(matches!(ask(&inside, &mut store), (None, Turn::Run(running)) if running.keeps));
+    let (refused, _) = ask(&inside, &mut store);
+    assert_eq!(refused, Some(Denial::RequestInProgress));
 }
 
 #[test]

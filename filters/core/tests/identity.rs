@@ -318,9 +318,9 @@ fn d17_identity_is_decided_once_per_request() {
         scope_key: ScopeKey,
     }
     impl Facts for Counting {
-        fn claim(&self, _: &str, name: &str) -> Claim {
+        fn claim(&self, _: &str, name: &str) -> Claim<'_> {
             self.claims.set(self.claims.get() + 1);
-            Claim::Text(name.as_bytes().to_vec())
+            Claim::Text(name.as_bytes().to_vec().into())
         }
         fn source_address(&self) -> Vec<u8> {
             self.addresses.set(self.addresses.get() + 1);
@@ -552,7 +552,7 @@ mod metadata {
             "a.b": "dot", "long": long.clone(), "empty": ""
         }));
         let claim = |name| from_metadata(&bytes, "jwt_payload", name);
-        let text = |text: &str| Claim::Text(text.as_bytes().to_vec());
+        let text = |text: &str| Claim::Text(text.as_bytes().to_vec().into());
         assert_eq!(claim("sub"), text("a"));
         assert_eq!(claim("user.id"), text("b"));
         assert_eq!(claim("user.deep.er"), text("c"));

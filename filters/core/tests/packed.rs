@@ -105,6 +105,43 @@ fn the_share_of_a_canary_can_be_told() {
     }
 }
 
+/// A promotion: whatever share the policy was packed with, caches are told and everybody is in.
+#[test]
+fn it_can_be_enforced_for_everybody() {
+    let scoped = PLAIN.replace(
+        r#""mode": "enforce""#,
+        r#""mode": "enforce", "cache": {"scope": ["tenant"]}"#,
+    );
+    let plain = Policy::parse(scoped.as_bytes()).unwrap();
+    for canary in [5, 100] {
+        let own = with(&scoped, &format!(r#""canary": {{"percent": {canary}}}"#));
+        let policy = packed(&own, false).policy(br#"{"mode": "enforce"}"#);
+        assert_eq!(policy.unwrap(), plain);
+    }
+    assert!(plain.tells_caches());
+    assert_eq!(
+        packed(&scoped, false).policy(br#"{"mode": "enforce"}"#),
+        Ok(plain)
+    );
+    // A step of the tool, before the gate in force, is a canary to its end.
+    let all = packed(&scoped, false).policy(br#"{"canary": {"percent": 100}}"#);
+    let all = all.unwrap();
+    assert_eq!((all.tells_caches(), all.enforced_percent()), (false, 100));
+    // What was packed to change nothing does not by a word beside it.
+    let in_shadow = with(
+        r#"{"policy": "shop", "version": "7"}"#,
+        r#""mode": "shadow""#,
+    );
+    for packed in [packed(PLAIN, true), packed(&in_shadow, false)] {
+        assert_eq!(
+            mistakes(&packed, r#"{"mode": "enforce"}"#),
+            [
+                "`$.mode`: the policy in the module is in shadow, which is enforced for nobody; pack it without"
+            ]
+        );
+    }
+}
+
 #[test]
 fn another_policy_is_refused_and_so_is_whatever_else_stands_there() {
     for configuration in [
@@ -112,7 +149,7 @@ fn another_policy_is_refused_and_so_is_whatever_else_stands_there() {
         "null",
         "[]",
         "shadow",
-        r#"{"mode": "enforce"}"#,
+        r#"{"mode": "enforce", "canary": {"percent": 5}}"#,
         r#"{"mode": "shadow", "canary": {"percent": 5}}"#,
         r#"{"mode": "shadow", "mode": "shadow"}"#,
         r#"{"mode": "shadow", "policy": "shop"}"#,
@@ -124,7 +161,7 @@ fn another_policy_is_refused_and_so_is_whatever_else_stands_there() {
         assert_eq!(
             mistakes(&packed(PLAIN, false), configuration),
             [
-                "`$`: the module carries policy `shop` version `7` and takes no other; leave the configuration empty, or write `{\"mode\": \"shadow\"}` or `{\"canary\": {\"percent\": 5}}`"
+                "`$`: the module carries policy `shop` version `7` and takes no other; leave the configuration empty, or write `{\"mode\": \"shadow\"}`, `{\"mode\": \"enforce\"}` or `{\"canary\": {\"percent\": 5}}`"
             ],
             "{configuration}"
         );

@@ -87,7 +87,7 @@ impl HostFacts<'_> {
 }
 
 impl Facts for HostFacts<'_> {
-    fn claim(&self, payload: &str, name: &str) -> Claim {
+    fn claim(&self, payload: &str, name: &str) -> Claim<'_> {
         claims::from_metadata(self.metadata(), payload, name)
     }
 

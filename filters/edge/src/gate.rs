@@ -258,7 +258,9 @@ impl Stream {
         }
         let rule = decision.route.and_then(|route| route.idempotency.as_ref());
         if matches!(decision.turn, Turn::Read(_) | Turn::Detach(_))
-            && rule.is_some_and(|rule| matches!(rule.execution, Execution::Detached { .. }))
+            && rule.is_some_and(|rule| {
+                matches!(gate.policy.execution(rule), Execution::Detached { .. })
+            })
         {
             self.sent = Sent::of(&headers);
             if self.sent.is_none() {
@@ -409,13 +411,15 @@ impl Stream {
             return Action::Continue;
         };
         let gate = Rc::clone(&self.gate);
-        let bytes = if passed.told.is_some() || self.once.is_open() {
+        let fields = passed.fields.take();
+        let canary = gate.policy.canary.is_some();
+        let joins = canary && fields.as_ref().is_some_and(|fields| !fields.is_empty());
+        let bytes = if passed.told.is_some() || self.once.is_open() || joins {
             host::header_pairs(Map::Response).unwrap_or_default()
         } else {
             Vec::new()
         };
         let headers = pairs::read(&bytes).unwrap_or_default();
-        let fields = passed.fields.take();
         match &passed.told {
             Some(told) => match gate.receive(told, &headers, fields.is_some()) {
                 Ok(sender) => {
@@ -428,7 +432,8 @@ impl Stream {
                     return Action::Pause;
                 }
             },
-            None if fields.is_some() => response::remove_aged_fields(),
+            // Behind a canary the gate in force has done so, and these are its own.
+            None if fields.is_some() && !canary => response::remove_aged_fields(),
             None => {}
         }
         if self.once.is_open() && passed.told.is_some() {
@@ -439,9 +444,16 @@ impl Stream {
         } else {
             self.once.answer(&gate, &headers, ends);
         }
+        let fields = fields.unwrap_or_default();
         // A response without our fields is better than none.
-        for (name, value) in fields.unwrap_or_default() {
-            let _ = host::add_header(Map::Response, name.as_bytes(), value.as_bytes());
+        if joins {
+            for (name, value) in answer::join(&fields, &headers) {
+                let _ = host::set_header(Map::Response, name.as_bytes(), value.as_bytes());
+            }
+        } else {
+            for (name, value) in fields {
+                let _ = host::add_header(Map::Response, name.as_bytes(), value.as_bytes());
+            }
         }
         Action::Continue
     }

@@ -48,8 +48,9 @@ impl Once {
         };
         let status = pairs::status(headers);
         let outcome = outcome(status);
-        // Another gate behind this one may have sent an answer again, and says so rightly.
-        if matches!(outcome, Outcome::Answered(_))
+        // Another gate behind this one may have sent an answer again, and says so rightly. In shadow nothing of the answer is ours.
+        if running.keeps
+            && matches!(outcome, Outcome::Answered(_))
             && pairs::first(headers, REPLAYED.as_bytes()).is_some()
         {
             let _ = host::remove_header(Map::Response, REPLAYED.as_bytes());

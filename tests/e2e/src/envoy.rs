@@ -25,7 +25,7 @@ use serde_json::Value;
 pub use binary::{path as program, validate};
 pub use builder::{Builder, ClientCertificates};
 pub use cache::Cache;
-pub use examples::examples;
+pub use examples::{configurations, examples};
 pub use mount::default_module;
 pub use reload::Reload;
 pub use start::Refusal;

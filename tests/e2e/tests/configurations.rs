@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidegate_e2e::cache::{self, Nginx, Varnish};
-use tidegate_e2e::envoy::{default_module, examples, validate};
+use tidegate_e2e::envoy::{configurations, default_module, examples, validate};
 
 const MODULE: &str = "dist/tidegate.wasm";
 
@@ -23,7 +23,7 @@ fn every_envoy_to_copy_is_valid_and_its_policy_too() {
     fs::create_dir_all(module.parent().unwrap()).unwrap();
     fs::copy(default_module(), module).unwrap();
     discovered(folder.path());
-    let files = examples("yaml").unwrap();
+    let files = configurations().unwrap();
     assert!(files.len() > 1, "{files:?}");
     let refused: Vec<String> = files
         .iter()
@@ -57,7 +57,7 @@ fn discovered(folder: &Path) {
 fn the_mounts_of_one_set_have_the_same_policy() {
     let mut sets: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let mut mounts = 0;
-    let files = examples("yaml").unwrap();
+    let files = configurations().unwrap();
     for (file, text) in read(&files) {
         let documents = policies(&text);
         // Where policies are discovered there are none to copy.
@@ -75,6 +75,21 @@ fn the_mounts_of_one_set_have_the_same_policy() {
     for (set, documents) in sets {
         assert_eq!(documents.len(), 1, "{}: {documents:?}", set.display());
     }
+}
+
+#[test]
+fn the_rules_for_labels_are_the_same_everywhere() {
+    let files = examples("yaml").unwrap();
+    let mut rules: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for (file, text) in read(&files) {
+        let lines = text.lines().map(str::trim);
+        let of_ours = lines.filter(|line| line.starts_with(r"regex: '^wasmcustom"));
+        let of_ours: Vec<String> = of_ours.map(str::to_owned).collect();
+        if !of_ours.is_empty() {
+            rules.entry(of_ours).or_default().push(file);
+        }
+    }
+    assert_eq!(rules.len(), 1, "{rules:#?}");
 }
 
 /// The policy documents in a YAML file, without what they are indented by.

@@ -73,6 +73,40 @@ async fn a_vm_comes_back_by_itself_and_no_bucket_is_filled() {
     assert_eq!(ask(&client, &envoy, "steady").await, 200);
 }
 
+/// Under the names that envoy/prometheus/rules.yaml has, and with the details that docs/runbook.md has.
+#[tokio::test]
+async fn a_crash_is_told_to_whoever_watches() {
+    let envoy = start("tidegate-test.wasm", 1).await;
+    let client = Client::h1();
+    let counted = async |what: &str| {
+        let name = format!("envoy_wasm_tidegate_vm_reload_{what}");
+        envoy
+            .sample(&name, &[])
+            .await
+            .map(Option::unwrap_or_default)
+    };
+    eventually(SOON, async || {
+        trap(&client, &envoy).await;
+        let (replaced, waited) = (counted("success").await?, counted("backoff").await?);
+        ensure!(
+            replaced >= 1.0 && waited >= 1.0,
+            "{replaced} replaced, {waited} waited"
+        );
+        Ok(())
+    })
+    .await
+    .unwrap();
+    eventually(SOON, async || {
+        let log = envoy.access_log()?;
+        let failed = log.iter().find(|line| line["status"] == 503);
+        let details = failed.map(|line| line["details"].clone());
+        ensure!(details == Some(json!("wasm_fail_stream")), "{details:?}");
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
 #[tokio::test]
 async fn the_other_worker_serves_while_one_is_down() {
     let envoy = start("tidegate-test.wasm", 2).await;

@@ -6,13 +6,14 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::Figures;
+use super::outside::{Outside, float};
 
 /// Bounds; the first that is broken halts the canary.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bounds {
     /// Refusals, of a hundred decisions that were enforced for the share.
     refused: Option<f64>,
-    /// Answers of 500 and above, of a hundred.
+    /// Answers of 500 and above, of a hundred of the share's.
     server_errors: Option<f64>,
     /// Milliseconds that 99 of 100 requests take at most.
     p99_ms: Option<f64>,
@@ -102,13 +103,43 @@ fn millis(bound: &str, value: &str) -> Result<f64, String> {
 }
 
 impl Bounds {
+    /// Whether answers of 500 and above are bounded.
+    pub(crate) const fn server_errors(&self) -> bool {
+        self.server_errors.is_some()
+    }
+
+    /// Whether the slowness of answers is bounded.
+    pub(crate) const fn p99(&self) -> bool {
+        self.p99_ms.is_some()
+    }
+
     /// The first bound that these figures break. Shares and times count from `least` decisions or answers on.
-    pub(crate) fn broken(&self, figures: &Figures, least: u64) -> Option<Broken> {
-        let share = |name, allowed: Option<f64>, part: u64, whole: u64| {
-            let (allowed, found) = (allowed?, share(part, whole)?);
-            (whole >= least && found > allowed).then(|| Broken {
-                bound: name,
+    pub(crate) fn broken(&self, figures: &Figures, outside: Outside, least: u64) -> Option<Broken> {
+        let judged = figures.decisions >= least;
+        let refused = || {
+            let allowed = self.refused.filter(|_| judged)?;
+            let (part, whole) = (figures.refused, figures.decisions);
+            let found = percent_of(float(part), float(whole))?;
+            (found > allowed).then(|| Broken {
+                bound: "refused",
                 found: format!("{found:.1}% ({part} of {whole})"),
+                allowed: format!("{allowed}%"),
+            })
+        };
+        let failed = || {
+            let allowed = self.server_errors.filter(|_| judged)?;
+            let whole = figures.decisions.min(figures.answers);
+            let others = outside.expected(figures.answers.saturating_sub(whole));
+            let found = percent_of(float(figures.server_errors) - others, float(whole))?;
+            (found > allowed).then(|| Broken {
+                bound: "5xx",
+                found: match others {
+                    0.0 => format!("{found:.1}% ({} of {whole})", figures.server_errors),
+                    _ => format!(
+                        "{found:.1}% ({} less {others:.0} of callers outside the share, of {whole})",
+                        figures.server_errors
+                    ),
+                },
                 allowed: format!("{allowed}%"),
             })
         };
@@ -128,27 +159,13 @@ impl Bounds {
                 allowed: format!("{allowed:.0}ms"),
             })
         };
-        seal()
-            .or_else(|| share("refused", self.refused, figures.refused, figures.decisions))
-            .or_else(|| {
-                share(
-                    "5xx",
-                    self.server_errors,
-                    figures.server_errors,
-                    figures.answers,
-                )
-            })
-            .or_else(slow)
+        seal().or_else(refused).or_else(failed).or_else(slow)
     }
 }
 
 /// How many of a hundred; none of nothing.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "for people; a count that large is precise enough"
-)]
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
+fn percent_of(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole * 100.0)
 }
 
 impl fmt::Display for Bounds {
@@ -177,12 +194,12 @@ impl fmt::Display for Broken {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, Figures};
+    use super::{Bounds, Figures, Outside};
 
     fn figures() -> Figures {
         Figures {
-            decisions: 100,
-            refused: 5,
+            decisions: 1000,
+            refused: 50,
             answers: 1000,
             server_errors: 10,
             seal_mismatches: 0,
@@ -223,14 +240,16 @@ mod tests {
         let bounds: Bounds = "refused=5%,5xx=1%,p99=250ms,seal-mismatches=1"
             .parse()
             .unwrap();
-        assert_eq!(bounds.broken(&figures(), 50), None);
+        let nobody = Outside::default();
+        assert_eq!(bounds.broken(&figures(), nobody, 50), None);
         let broken = |change: fn(&mut Figures), least| {
             let mut figures = figures();
             change(&mut figures);
-            bounds.broken(&figures, least).map(|broken| broken.bound)
+            let broken = bounds.broken(&figures, nobody, least);
+            broken.map(|broken| broken.bound)
         };
-        assert_eq!(broken(|f| f.refused = 6, 50), Some("refused"));
-        assert_eq!(broken(|f| f.refused = 6, 101), None);
+        assert_eq!(broken(|f| f.refused = 51, 50), Some("refused"));
+        assert_eq!(broken(|f| f.refused = 51, 1001), None);
         assert_eq!(broken(|f| f.server_errors = 11, 50), Some("5xx"));
         assert_eq!(broken(|f| f.p99_ms = Some(251.0), 50), Some("p99"));
         // One is one too many, however few decisions there were.
@@ -238,5 +257,33 @@ mod tests {
             broken(|f| f.seal_mismatches = 1, 5000),
             Some("seal-mismatches")
         );
+    }
+
+    #[test]
+    fn failures_of_callers_outside_are_none_of_the_share() {
+        let bounds: Bounds = "5xx=1%".parse().unwrap();
+        let broken = |decisions, server_errors, before: (u64, u64)| {
+            let figures = Figures {
+                decisions,
+                answers: 100_000,
+                server_errors,
+                ..Figures::default()
+            };
+            let (server_errors, answers) = before;
+            let outside = Outside {
+                answers,
+                server_errors,
+            };
+            bounds.broken(&figures, outside, 50).is_some()
+        };
+        // One in a hundred callers, all of whose answers fail, whether others fail seldom or not at all.
+        assert!(broken(1_000, 1_000, (0, 10_000)));
+        assert!(broken(1_000, 1_050, (5, 10_000)));
+        // As often as before, and as chance has it.
+        assert!(!broken(1_000, 50, (5, 10_000)));
+        assert!(!broken(1_000, 80, (5, 10_000)));
+        // Where nobody is outside, every failure is one of the share.
+        assert!(broken(100_000, 1_001, (500, 10_000)));
+        assert!(!broken(100_000, 1_000, (0, 10_000)));
     }
 }

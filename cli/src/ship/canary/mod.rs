@@ -2,13 +2,17 @@
 
 mod bounds;
 mod figures;
+mod files;
 mod hold;
+mod looks;
+mod outside;
+mod promote;
 mod stop;
 mod walk;
 
 pub(crate) use bounds::{Bounds, Broken};
 pub(crate) use figures::Figures;
-pub(crate) use walk::{Ended, Event, Plan, Told, Walk};
+pub(crate) use walk::{Ended, Event, Left, Plan, Told, Walk};
 
 use std::str::FromStr;
 

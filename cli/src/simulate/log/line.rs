@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::flat::{self, Expected};
 use super::time::Times;
 use crate::simulate::field::{Fields, Key, Target};
 use crate::simulate::record::Record;
@@ -19,8 +20,8 @@ pub(crate) struct Reader {
     time: usize,
     status: usize,
     times: Times,
-    /// The names of the last line in their order, each with the fields that it is asked for: lines of one log look alike.
-    last: Vec<(String, Vec<usize>)>,
+    /// The names of the last line in their order: lines of one log look alike.
+    last: Vec<Expected>,
 }
 
 impl Reader {
@@ -53,6 +54,16 @@ impl Reader {
             return Err("it is not a JSON object".to_owned());
         }
         let line = simdutf8::basic::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+        let set = |field, text: &[u8]| record.set(field, text);
+        if flat::read(line.as_bytes(), &self.last, set).is_none() {
+            record.clear(self.keys.len());
+            self.parse(line, record)?;
+        }
+        self.date(record)
+    }
+
+    /// Reads a line of any kind, and remembers its names.
+    fn parse(&mut self, line: &str, record: &mut Record) -> Result<(), String> {
         let mut fault = None;
         let mut json = serde_json::Deserializer::from_str(line);
         let object = Object {
@@ -68,6 +79,11 @@ impl Reader {
                 None => "it is not JSON".to_owned(),
             });
         }
+        Ok(())
+    }
+
+    /// Reads the time and the status from the fields.
+    fn date(&mut self, record: &mut Record) -> Result<(), String> {
         let time = record.get(self.time);
         if time.is_empty() {
             let name = self.names.get(self.time).map_or("", String::as_str);
@@ -84,13 +100,19 @@ impl Reader {
         Ok(())
     }
 
+    /// The names of the last line.
+    #[cfg(test)]
+    pub(super) fn last(&self) -> &[Expected] {
+        &self.last
+    }
+
     /// Remembers which fields the name at this place of a line is asked for.
     fn learn(&mut self, place: usize, name: &str) {
         let keys = self.keys.iter().enumerate();
-        let asked = keys
-            .filter(|(_, (first, _))| first == name)
-            .map(|(index, _)| index);
-        let known = (name.to_owned(), asked.collect());
+        let asked = keys.filter(|(_, (first, _))| first == name);
+        let whole = asked.clone().all(|(_, (_, rest))| rest.is_empty());
+        let fields = asked.map(|(index, _)| index).collect();
+        let known = Expected::new(name, fields, whole);
         match self.last.get_mut(place) {
             Some(last) => *last = known,
             None => self.last.push(known),
@@ -122,10 +144,11 @@ impl<'de> Visitor<'de> for Object<'_> {
         let mut place = 0_usize;
         while let Some(name) = map.next_key_seed(Name)? {
             let known = reader.last.get(place);
-            if known.is_none_or(|(last, _)| *last != *name) {
+            if known.is_none_or(|last| *last.name != *name) {
                 reader.learn(place, &name);
             }
-            let fields = reader.last.get(place).map_or(&[][..], |(_, fields)| fields);
+            let fields = reader.last.get(place);
+            let fields = fields.map_or(&[][..], |last| &last.fields);
             place = place.saturating_add(1);
             let steps = |index: usize| reader.keys.get(index).map_or(&[][..], |(_, rest)| rest);
             let set = match *fields {

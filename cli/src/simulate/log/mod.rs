@@ -1,5 +1,6 @@
 //! Access logs: one JSON object on each line.
 
+mod flat;
 mod line;
 mod lines;
 mod reorder;

@@ -306,7 +306,7 @@ struct Told<'a> {
 }
 
 impl Facts for Told<'_> {
-    fn claim(&self, _: &str, _: &str) -> Claim {
+    fn claim(&self, _: &str, _: &str) -> Claim<'_> {
         Claim::Absent
     }
 

@@ -1,9 +1,11 @@
 //! Answers: the one place that knows how a refusal is told.
 
 mod fields;
+mod join;
 mod problem;
 
 pub use fields::{RateLimitFields, fields};
+pub use join::join;
 
 use crate::denial::Denial;
 use crate::engine::Decision;

@@ -234,7 +234,11 @@ fn copy<S: Store>(
     store: &mut S,
 ) -> Option<Parts> {
     let secret = store.secret();
-    let mut parts = scope(cache, route, identity, request, secret)?;
+    let mut parts = Parts::new();
+    let mut dimensions = Dimensions::new(secret, identity, request, route);
+    if !dimensions.write_all(cache.dimensions(), &mut parts) {
+        return None;
+    }
     // Envoy's own caches forget nothing on demand, so after a change the copies get another name.
     if cache.by == CacheBy::Path {
         let place = place(parts.clone(), request, secret);
@@ -245,21 +249,6 @@ fn copy<S: Store>(
     }
     push_unkeyed(&mut parts, request, overrides);
     Some(parts)
-}
-
-/// The dimensions of a scope; `None` where one of them is absent.
-fn scope(
-    cache: &Cache,
-    route: Option<&Route>,
-    identity: &Identity<'_>,
-    request: &Request<'_>,
-    secret: Secret,
-) -> Option<Parts> {
-    let mut dimensions = Dimensions::new(secret, identity, request, route);
-    let mut parts = Parts::new();
-    dimensions
-        .write_all(cache.dimensions(), &mut parts)
-        .then_some(parts)
 }
 
 fn push_unkeyed(parts: &mut Parts, request: &Request<'_>, overrides: &[&str]) {
@@ -287,13 +276,13 @@ pub(crate) fn sharers(
         return None;
     }
     let parts = route.and_then(|route| {
-        let mut parts = scope(
-            route.cache.as_ref()?,
-            Some(route),
-            identity,
-            request,
-            COMPARED,
-        )?;
+        let cache = route.cache.as_ref()?;
+        let mut dimensions = Dimensions::new(COMPARED, identity, request, Some(route));
+        let mut parts = Parts::new();
+        // The order is each policy's own, and none of who shares the copy.
+        if !dimensions.write_set(cache.dimensions(), &mut parts) {
+            return None;
+        }
         push_unkeyed(&mut parts, request, &OVERRIDES);
         Some(parts)
     });

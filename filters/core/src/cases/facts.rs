@@ -30,7 +30,7 @@ pub struct CaseFacts {
 }
 
 impl Facts for CaseFacts {
-    fn claim(&self, _: &str, name: &str) -> Claim {
+    fn claim(&self, _: &str, name: &str) -> Claim<'_> {
         let Some(claims) = &self.claims else {
             return Claim::Absent;
         };
@@ -40,7 +40,7 @@ impl Facts for CaseFacts {
         };
         match claims.get(name).or_else(nested) {
             None | Some(Value::Null) => Claim::Absent,
-            Some(Value::String(text)) => Claim::Text(text.clone().into_bytes()),
+            Some(Value::String(text)) => Claim::Text(text.as_bytes().into()),
             Some(_) => Claim::NotText,
         }
     }

@@ -22,8 +22,8 @@ pub struct Body {
 }
 
 impl Body {
-    /// A body of which nothing has come, to be read for `rule`.
-    pub fn new(rule: &Idempotency) -> Self {
+    /// A body of which nothing has come, to be read for `rule` and a call that is made in this way.
+    pub fn new(rule: &Idempotency, execution: Execution) -> Self {
         let json = match &rule.by {
             By::Key { fingerprint, .. } => matches!(fingerprint, Fingerprint::Json(_)),
             By::Event { sources, .. } => {
@@ -32,7 +32,7 @@ impl Body {
             }
         };
         // Who makes the call in the client's place has to have all of it.
-        let sent = matches!(rule.execution, Execution::Detached { .. });
+        let sent = matches!(execution, Execution::Detached { .. });
         Self {
             digest: Sha256::new(),
             kept: (json || sent).then(Vec::new),

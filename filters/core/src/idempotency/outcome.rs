@@ -20,7 +20,11 @@ impl Outcome {
     ///
     /// In doubt it was sent: then a second attempt is not made unasked.
     pub fn of(status: u16, details: &[u8], chosen: bool) -> Self {
-        if details == b"via_upstream" || details.starts_with(b"cache.") {
+        // The last is what a gate behind says of the origin's answer to a call that it made itself.
+        if details == b"via_upstream"
+            || details.starts_with(b"cache.")
+            || details == b"tidegate_detached"
+        {
             return Self::Answered(status);
         }
         // No connection, no request: `upstream_reset_before_response_started{REASON|what the transport said}`.

@@ -193,8 +193,9 @@ fn by_headers<S: Store, M: Memory>(
         return in_shadow(table, rule, route, &subject, claims, request);
     }
     let lines = |name| request.lines(name).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let execution = table.policy.execution(rule);
     let mut pending = Pending {
-        body: Body::new(rule),
+        body: Body::new(rule, execution),
         route,
         head: head(request),
         claims,
@@ -208,7 +209,7 @@ fn by_headers<S: Store, M: Memory>(
     let key = pending.subject.key();
     // An event that a header names is known without its body.
     let known = key.is_some() && matches!(rule.by, By::Event { .. });
-    let waits = rule.reads_body() && request.facts.has_body() && !known;
+    let waits = rule.reads_body_for(execution) && request.facts.has_body() && !known;
     if waits && announced(request) > rule.max_body {
         return Err(Denial::BodyTooLarge);
     }
@@ -225,6 +226,8 @@ fn by_headers<S: Store, M: Memory>(
     }
     let found = table.find(&key)?;
     match found {
+        // Nothing is known that a body could be compared with.
+        Some(record) if record.fingerprint.is_none() && table.passes(&record) => Ok(Turn::Go),
         // It runs, and what it is will only be known when its own body has come.
         Some(record) if record.fingerprint.is_none() => match record.state_at(table.now) {
             State::Running => Err(Denial::RequestInProgress),
@@ -325,7 +328,7 @@ pub(crate) fn proceed<S: Store, M: Memory>(
             Run::Go => return Ok(Turn::Go),
             Run::Ours(place, _, charged) => {
                 let pending = Pending { charged, ..pending };
-                return Ok(run(rule, pending, place));
+                return Ok(run(table.policy.execution(rule), pending, place));
             }
             Run::Taken(record) => {
                 if let Some(turn) = table.answer(rule, &pending, &record, fingerprint.as_ref())? {
@@ -338,13 +341,13 @@ pub(crate) fn proceed<S: Store, M: Memory>(
 }
 
 /// The turn of a request whose record is ours.
-fn run(rule: &Idempotency, pending: Pending, place: Place) -> Turn {
+fn run(execution: Execution, pending: Pending, place: Place) -> Turn {
     let running = Running {
         route: pending.route,
         place,
         keeps: true,
     };
-    match rule.execution {
+    match execution {
         Execution::Inline => Turn::Run(running),
         Execution::Detached { .. } => Turn::Detach(Box::new(Detached {
             running,
@@ -444,6 +447,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             ttl: rule.ttl,
             retries: rule.unknown == UnknownRule::Retry,
             ways,
+            shadow: self.decision.mode == Mode::Shadow,
         };
         let admission = self.charge(claims)?;
         let claimed = drive::claim(self.store, &self.policy.room, &wanted, self.now);
@@ -495,7 +499,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
             }
         };
         let denial = match drive::settle(self.store, &place, settled) {
-            Ok(true) if !other => return Ok(run(rule, pending, place)),
+            Ok(true) if !other => return Ok(run(self.policy.execution(rule), pending, place)),
             Ok(true) => Denial::IdempotencyKeyReused,
             // Its body took longer than its lease, and somebody else runs by now.
             Ok(false) => Denial::RequestInProgress,
@@ -513,6 +517,12 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         Err(denial)
     }
 
+    /// Whether a record is only what a canary noted of somebody who was outside its share, and is inside by now. Whether the
+    /// request runs is then left to the gate in force behind, which has the answer, and nobody is charged here for it.
+    fn passes(&self, record: &Record) -> bool {
+        record.shadow && self.policy.canary.is_some()
+    }
+
     /// What a caller gets who asks again; `None` if the request may run.
     fn answer(
         &mut self,
@@ -523,6 +533,9 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
     ) -> Result<Option<Turn>, Denial> {
         if record.is_other(fingerprint) {
             return Err(Denial::IdempotencyKeyReused);
+        }
+        if self.passes(record) {
+            return Ok(Some(Turn::Go));
         }
         let status = match &rule.by {
             By::Key { .. } => None,

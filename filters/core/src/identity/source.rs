@@ -49,7 +49,12 @@ fn read<'a>(source: &'a Source, request: &Request<'a>) -> Result<Option<Part<'a>
                 Some(_) => text(request.facts.claim(payload, "iss"))?,
                 None => None,
             };
-            (Kind::Jwt, claim.as_str(), issuer, value.map(Cow::Owned))
+            (
+                Kind::Jwt,
+                claim.as_str(),
+                issuer.map(Cow::into_owned),
+                value,
+            )
         }
         SourceKind::Header(name) => (Kind::Header, name.as_str(), None, header(name, request)?),
         SourceKind::Query(name) => (Kind::Query, name.as_str(), None, query(name, request)?),
@@ -121,7 +126,7 @@ const fn san_name(san: SanType) -> &'static str {
     }
 }
 
-fn text(claim: Claim) -> Result<Option<Vec<u8>>, &'static str> {
+fn text(claim: Claim<'_>) -> Result<Option<Cow<'_, [u8]>>, &'static str> {
     match claim {
         Claim::Absent => Ok(None),
         Claim::Text(text) => Ok(Some(text)),

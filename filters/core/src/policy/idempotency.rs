@@ -92,7 +92,12 @@ pub enum Execution {
 impl Idempotency {
     /// Whether the body must be read before it is known which request this is.
     pub fn reads_body(&self) -> bool {
-        if matches!(self.execution, Execution::Detached { .. }) {
+        self.reads_body_for(self.execution)
+    }
+
+    /// The same where the call is made in this way.
+    pub(crate) fn reads_body_for(&self, execution: Execution) -> bool {
+        if matches!(execution, Execution::Detached { .. }) {
             return true;
         }
         match &self.by {

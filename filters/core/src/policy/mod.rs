@@ -311,6 +311,15 @@ impl Policy {
         }
     }
 
+    /// How calls of a rule are made: as it says, but by a canary always inline. It stands before the gate in force, and a
+    /// call of its own would go past that one, which has to know what ran.
+    pub fn execution(&self, rule: &Idempotency) -> Execution {
+        match self.canary {
+            Some(_) => Execution::Inline,
+            None => rule.execution,
+        }
+    }
+
     /// Whether caches are told whose copies they keep. Not in shadow, nor by a canary: callers in its share and those
     /// outside have one cache, and a copy of the ones would be a copy of the others.
     pub fn tells_caches(&self) -> bool {

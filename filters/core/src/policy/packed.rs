@@ -30,8 +30,12 @@ struct Beside {
 }
 
 impl Packed {
-    /// The policy of a mount with this configuration: an empty one, or `{"mode": "shadow"}`, or `{"canary": {"percent": N}}`
-    /// with or without `by`, which is the policy's own if it has one, and else the account.
+    /// The policy of a mount with this configuration:
+    /// - an empty one: what was packed;
+    /// - `{"mode": "shadow"}`: for nobody;
+    /// - `{"canary": {"percent": N}}` with or without `by`, which is the policy's own if it has one, and else the account. It is
+    ///   a canary at 100 too: a candidate before the gate in force, which leaves caches alone;
+    /// - `{"mode": "enforce"}`: for everybody, without the canary that the policy may have of its own.
     ///
     /// # Errors
     /// Every mistake of the document, or why the configuration is none for it. The list is never empty.
@@ -57,10 +61,18 @@ impl Packed {
                 mode: None,
                 canary: Some(canary),
             }) => policy.canary = self::canary(canary, &policy, &mut faults),
+            Some(Beside {
+                mode: Some(Mode::Enforce),
+                canary: None,
+            }) => {
+                let root = ValuePointerRef::Origin;
+                is_enforced(&policy, root.push_key("mode"), &mut faults);
+                policy.canary = None;
+            }
             _ => {
                 let Policy { name, version, .. } = &policy;
                 let message = format!(
-                    "the module carries policy `{name}` version `{version}` and takes no other; leave the configuration empty, or write `{{\"mode\": \"shadow\"}}` or `{{\"canary\": {{\"percent\": 5}}}}`"
+                    "the module carries policy `{name}` version `{version}` and takes no other; leave the configuration empty, or write `{{\"mode\": \"shadow\"}}`, `{{\"mode\": \"enforce\"}}` or `{{\"canary\": {{\"percent\": 5}}}}`"
                 );
                 faults.add(ValuePointerRef::Origin, message);
             }
@@ -85,16 +97,21 @@ fn beside(configuration: &[u8]) -> Option<Beside> {
 fn canary(wire: WireCanary, policy: &Policy, faults: &mut Faults) -> Option<Canary> {
     let root = ValuePointerRef::Origin;
     let at = root.push_key("canary");
-    if policy.mode == policy::Mode::Shadow {
-        faults.add(
-            at,
-            "the policy in the module is in shadow, which is enforced for nobody; pack it without",
-        );
-    }
+    is_enforced(policy, at, faults);
     let own = wire.by.is_none();
     let mut canary = compile::canary(wire, Sources::of_rules(&policy.identity), at, faults)?;
     if let (true, Some(before)) = (own, &policy.canary) {
         canary.by.clone_from(&before.by);
     }
     Some(canary)
+}
+
+/// Notes the mistake of having a policy enforced that was packed in shadow.
+fn is_enforced(policy: &Policy, at: ValuePointerRef<'_>, faults: &mut Faults) {
+    if policy.mode == policy::Mode::Shadow {
+        faults.add(
+            at,
+            "the policy in the module is in shadow, which is enforced for nobody; pack it without",
+        );
+    }
 }

@@ -31,6 +31,8 @@ pub struct Wanted {
     pub retries: bool,
     /// How many records a set holds: 1 to [`set::WAYS`].
     pub ways: u8,
+    /// It is made in shadow.
+    pub shadow: bool,
 }
 
 /// What came of a claim.
@@ -92,6 +94,7 @@ pub fn claim(set: &[u8], wanted: &Wanted, now: u64) -> Result<Claim, Malformed> 
         fingerprint,
         lease_ends: now.saturating_add(wanted.lease),
         ends: now.saturating_add(wanted.ttl),
+        shadow: wanted.shadow,
     };
     records.push(record);
     Ok(Claim::Claimed {

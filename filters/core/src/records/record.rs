@@ -68,6 +68,8 @@ pub struct Record {
     pub lease_ends: u64,
     /// When the record ends.
     pub ends: u64,
+    /// It was made in shadow: the policy kept nobody from running, and keeps no answer.
+    pub shadow: bool,
 }
 
 /// How far an execution has come.

@@ -4,6 +4,8 @@
 //! format: u8 = 1 | record * 0..=WAYS                                     little-endian
 //! record: key 32 | place u8 | state u8 | owner 16 | fingerprint 32 | lease ends u64 | ends u64 | answer's length u32
 //! ```
+//!
+//! A record without an answer has a length of 0, or of [`SHADOW`] if it was made in shadow, which keeps none.
 
 use super::record::{Digest, Owner, Record, State};
 
@@ -33,6 +35,10 @@ pub fn shape(records: u32) -> (u32, u8) {
 /// The flag of a state whose record has a fingerprint.
 const KNOWN: u8 = 0x80;
 
+/// The length of no answer that says that a record was made in shadow. Not a flag of its own: modules that know of none
+/// read such a record too, so that a module can be taken back.
+const SHADOW: u32 = u32::MAX;
+
 /// Reads a set. No bytes at all are an empty one.
 ///
 /// # Errors
@@ -53,11 +59,12 @@ pub fn write(records: &[Record]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(records.len().saturating_mul(RECORD_LEN).saturating_add(1));
     bytes.push(FORMAT);
     for record in records {
+        let none = if record.shadow { SHADOW } else { 0 };
         let (state, length) = match record.state {
-            State::Running => (1, 0),
+            State::Running => (1, none),
             State::Done(length) => (2, length),
-            State::Unknown => (3, 0),
-            State::TooLarge => (4, 0),
+            State::Unknown => (3, none),
+            State::TooLarge => (4, none),
         };
         let known = if record.fingerprint.is_some() {
             KNOWN
@@ -86,10 +93,11 @@ fn record(bytes: &[u8; RECORD_LEN]) -> Option<Record> {
     let (lease_ends, rest) = rest.split_first_chunk::<8>()?;
     let (ends, rest) = rest.split_first_chunk::<8>()?;
     let (length, _) = rest.split_first_chunk::<4>()?;
+    let length = u32::from_le_bytes(*length);
     let known = state & KNOWN != 0;
     let state = match state & !KNOWN {
         1 => State::Running,
-        2 => State::Done(u32::from_le_bytes(*length)),
+        2 => State::Done(length),
         3 => State::Unknown,
         4 => State::TooLarge,
         _ => return None,
@@ -102,5 +110,6 @@ fn record(bytes: &[u8; RECORD_LEN]) -> Option<Record> {
         fingerprint: known.then_some(Digest::from_bytes(*fingerprint)),
         lease_ends: u64::from_le_bytes(*lease_ends),
         ends: u64::from_le_bytes(*ends),
+        shadow: length == SHADOW && !matches!(state, State::Done(_)),
     })
 }

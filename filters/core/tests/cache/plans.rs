@@ -1,8 +1,10 @@
 //! What the gate tells about a request.
 
 use tidegate_core::cache::{Plan, Use, renew};
+use tidegate_core::cases::CaseFacts;
 use tidegate_core::engine;
 use tidegate_core::request::Request;
+use tidegate_core::store::MemoryStore;
 
 use crate::{Asked, lines, policy};
 
@@ -307,7 +309,7 @@ fn a_host_without_randomness_lets_nobody_through_who_needs_it() {
 
     struct Dull(ScopeKey);
     impl Facts for Dull {
-        fn claim(&self, _: &str, _: &str) -> Claim {
+        fn claim(&self, _: &str, _: &str) -> Claim<'_> {
             Claim::Absent
         }
         fn source_address(&self) -> Vec<u8> {
@@ -344,4 +346,49 @@ fn a_host_without_randomness_lets_nobody_through_who_needs_it() {
         let decision = engine::decide(&policy, &request, &mut store, &mut (), 1);
         assert_eq!(decision.denial, denial);
     }
+}
+
+#[test]
+fn who_shares_a_copy_is_the_same_in_whatever_order_the_scope_is_written() {
+    let sharers = |scope: &str, account: &str| {
+        let routes = format!(
+            r#"[{{"name": "own", "match": {{"path": "/own/*"}}, "cache": {{"scope": {scope}}}}}]"#
+        );
+        // In shadow as a whole, which says what it would do.
+        let mut policy = policy(&routes);
+        policy.put_in_shadow();
+        let facts = CaseFacts::default();
+        let headers = lines(&[
+            ("x-tenant", "red"),
+            ("x-account", account),
+            ("x-a", "1"),
+            ("x-b", "2"),
+        ]);
+        let request = Request {
+            method: b"GET",
+            path: b"/own/1",
+            authority: b"api.test",
+            headers: &headers,
+            facts: &facts,
+        };
+        let decision = engine::decide(&policy, &request, &mut MemoryStore::new(), &mut (), 1);
+        decision.sharers.unwrap()
+    };
+    for (one, other) in [
+        (r#"["tenant", "account"]"#, r#"["account", "tenant"]"#),
+        (
+            r#"["header:x-a", "tenant", "header:x-b"]"#,
+            r#"["header:x-b", "header:x-a", "tenant"]"#,
+        ),
+    ] {
+        assert_eq!(sharers(one, "amy"), sharers(other, "amy"), "{one}");
+    }
+    assert_ne!(
+        sharers(r#"["tenant", "account"]"#, "amy"),
+        sharers(r#"["account", "tenant"]"#, "ben")
+    );
+    assert_ne!(
+        sharers(r#"["header:x-a"]"#, "amy"),
+        sharers(r#"["header:x-b"]"#, "amy")
+    );
 }

@@ -12,6 +12,10 @@ fn a20_a21_a23_the_details_of_a_response_tell_what_became_of_the_call() {
         ("cache.insert_via_upstream", true, Answered(200)),
         ("cache.response_from_cache_filter", false, Answered(200)),
         ("cache.hit", false, Answered(200)),
+        // A gate behind made the call, and this is the origin's answer; or it answered in the origin's place.
+        ("tidegate_detached", false, Answered(200)),
+        ("tidegate_replayed", false, NotSent),
+        ("tidegate_request-in-progress", false, NotSent),
         // Nobody was there to send it to.
         ("no_healthy_upstream", false, NotSent),
         ("cluster_not_found", false, NotSent),

@@ -18,7 +18,7 @@ fn states() -> impl Strategy<Value = State> {
 }
 
 fn records() -> impl Strategy<Value = Record> {
-    let ends = any::<(u64, u64)>();
+    let ends = any::<(u64, u64, bool)>();
     let parts = (
         digests(),
         any::<u8>(),
@@ -28,7 +28,7 @@ fn records() -> impl Strategy<Value = Record> {
         ends,
     );
     parts.prop_map(
-        |(key, place, state, owner, fingerprint, (lease_ends, ends))| Record {
+        |(key, place, state, owner, fingerprint, (lease_ends, ends, shadow))| Record {
             key,
             place,
             state,
@@ -36,6 +36,8 @@ fn records() -> impl Strategy<Value = Record> {
             fingerprint,
             lease_ends,
             ends,
+            // Who is in shadow keeps no answer.
+            shadow: shadow && !matches!(state, State::Done(_)),
         },
     )
 }
@@ -135,6 +137,29 @@ proptest! {
         prop_assert!(!over || record.is_over(u64::MAX));
         let lost = record.state == State::Running && record.lease_ends <= now;
         prop_assert_eq!(record.state_at(now), if lost { State::Unknown } else { record.state });
+    }
+}
+
+/// Bytes that a module wrote which knew nothing of shadow: a record of amy's that ran, and was too large.
+#[test]
+fn a_record_of_an_earlier_module_is_none_of_shadow() {
+    for state in [1_u8, 3, 4] {
+        let bytes = [
+            &[1][..],
+            &[7; 32],
+            &[0, state],
+            &[8; 16],
+            &[0; 32],
+            &9_u64.to_le_bytes(),
+            &10_u64.to_le_bytes(),
+            &0_u32.to_le_bytes(),
+        ]
+        .concat();
+        let [record] = set::read(&bytes).unwrap()[..] else {
+            panic!("{bytes:?}");
+        };
+        assert!(!record.shadow);
+        assert_eq!(set::write(&[record]), bytes);
     }
 }
 

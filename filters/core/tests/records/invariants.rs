@@ -95,6 +95,7 @@ fn not_wedged(bytes: &[&[u8]; SLOTS], rules: &Rules) -> Result<(), String> {
             ttl: TTL,
             retries: rules.retries,
             ways: rules.ways,
+            shadow: false,
         };
         let claimed = drive::claim(&mut store, &room, &wanted, FAR);
         let used = drive::used(&mut store).unwrap();

@@ -422,6 +422,7 @@ fn wanted(request: Request, owner: Owner, rules: &Rules) -> Wanted {
         ttl: TTL,
         retries: rules.retries,
         ways: rules.ways,
+        shadow: false,
     }
 }
 

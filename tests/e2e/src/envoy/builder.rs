@@ -265,14 +265,26 @@ impl Builder {
     /// Mounts a gate with this policy before the one under test, in VMs of its own: the slot of a candidate.
     #[must_use]
     pub fn candidate(self, policy: &Value) -> Self {
-        let mount = Mount {
+        let mount = self.gate_of_its_own(policy, "candidate");
+        self.filter_before(mount.fixed())
+    }
+
+    /// Mounts a gate with this policy behind the one under test, in VMs of its own: the policy in force, where it is the
+    /// candidate that changes.
+    #[must_use]
+    pub fn in_force_behind(self, policy: &Value) -> Self {
+        let mount = self.gate_of_its_own(policy, "in-force");
+        self.filter_after(mount.fixed())
+    }
+
+    fn gate_of_its_own(&self, policy: &Value, slot: &str) -> Mount {
+        Mount {
             module: self.module.clone(),
             policy: Policy::Text(policy.to_string()),
             root_id: "gate".into(),
-            vm_id: format!("{}-candidate", self.vm_id),
+            vm_id: format!("{}-{slot}", self.vm_id),
             environment: self.environment.clone(),
-        };
-        self.filter_before(mount.fixed())
+        }
     }
 
     /// Mounts the role `admin` on a listener of its own at this address of the machine: [`Envoy::live`].

@@ -16,6 +16,23 @@ pub fn examples(extension: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Those of them that Envoy takes: beside them lie files for other programs.
+///
+/// # Errors
+///
+/// A folder or file cannot be read.
+pub fn configurations() -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for file in examples("yaml")? {
+        // Parts of a configuration, in objects of Kubernetes, have it further in.
+        let text = fs::read_to_string(&file)?;
+        if text.lines().any(|line| line == "static_resources:") {
+            found.push(file);
+        }
+    }
+    Ok(found)
+}
+
 fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -61,8 +61,8 @@ async fn limits_that_are_stricter_or_looser_are_told_apart() {
             .filter(|l| l.contains("tidegate.disagreement"))
             .collect();
         assert_eq!(lines.len(), 1, "{log}");
-        let json = &lines[0][lines[0].find('{').unwrap()..];
-        let json: Value = serde_json::from_str(json).unwrap();
+        let (_, json) = lines[0].split_once(": {").unwrap();
+        let json: Value = serde_json::from_str(&format!("{{{json}")).unwrap();
         for (key, wanted) in [
             ("policy", json!("beside")),
             ("version", json!("2")),
@@ -210,6 +210,20 @@ async fn the_same_rule_for_keys_agrees_and_the_first_gets_its_replay() {
     .await
     .unwrap();
     assert_eq!(disagreements(&envoy).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_the_origin_says_of_replays_stays_as_without_it() {
+    let none = json!({});
+    let (envoy, _origin) = start(&policy("1", 9, &none), &shadow(9, &charges("24h")), |b| b).await;
+    let call = Client::h1().call(Method::POST, envoy.at("/charges"));
+    let call = call
+        .header("x-account", "amy")
+        .header("idempotency-key", "k");
+    let said = r#"[["idempotent-replayed", "true"]]"#;
+    let call = call.header("x-origin-respond-headers", said).body("{}");
+    let answer = call.send().await.unwrap();
+    assert_eq!(answer.header("idempotent-replayed"), Some("true"));
 }
 
 fn scoped(scope: &Value) -> Value {

@@ -36,6 +36,9 @@ fn logged(envoy: &Envoy, kind: &str) -> Vec<Value> {
     let mark = format!("\"log\":\"{kind}\"");
     let lines = log.lines().filter(|line| line.contains(&mark));
     lines
-        .map(|line| serde_json::from_str(&line[line.find('{').unwrap()..]).unwrap())
+        .map(|line| {
+            let (_, json) = line.split_once(": {").unwrap();
+            serde_json::from_str(&format!("{{{json}")).unwrap()
+        })
         .collect()
 }

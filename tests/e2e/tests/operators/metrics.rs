@@ -44,12 +44,14 @@ async fn counters_are_what_callers_were_told_however_many_come() {
     let mut answers = get(600, 100).await.unwrap();
     let few = eventually(SOON, async || {
         let series = series(&envoy).await;
-        // Its histogram has come, and the gauges.
-        ensure!(
-            series
-                .iter()
-                .any(|one| one.starts_with("tidegate_table_occupancy"))
-        );
+        // What comes with the clock has come.
+        for late in [
+            "tidegate_table_occupancy",
+            "tidegate_workers",
+            "tidegate_decide_us",
+        ] {
+            ensure!(series.iter().any(|one| one.starts_with(late)), "no {late}");
+        }
         Ok(series)
     });
     let few = few.await.unwrap();

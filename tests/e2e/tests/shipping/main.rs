@@ -14,6 +14,7 @@ mod canary;
 mod crowd;
 mod documented;
 mod packed;
+mod promoted;
 mod shadow;
 mod stand;
 #[path = "../reload/steady.rs"]

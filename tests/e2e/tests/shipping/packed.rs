@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use anyhow::ensure;
 use serde_json::{Value, json};
-use tidegate_e2e::{Client, Envoy, repo, tool};
+use tidegate_e2e::envoy::Cache;
+use tidegate_e2e::{Client, Envoy, Origin, eventually, repo, tool};
 
-use crate::stand::{is_done, policy};
+use crate::stand::{SOON, is_done, policy};
 
 async fn pack(folder: &Path, policy: &Value, more: &[&str]) {
     std::fs::write(folder.join("policy.json"), policy.to_string()).unwrap();
@@ -39,6 +41,53 @@ async fn it_mounts_with_an_empty_configuration_or_what_holds_it_back() {
     pack(folder.path(), &policy("1"), &["--mode", "shadow"]).await;
     let packed_so = with("").await.unwrap();
     assert_eq!(statuses(&packed_so, 6).await, [200; 6]);
+}
+
+/// A promotion of a policy with a canary of its own: plainly in force, where a share of 100 is the last step before.
+#[tokio::test]
+async fn it_is_enforced_for_everybody_whatever_canary_it_was_packed_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut own = policy("1");
+    own["canary"] = json!({"percent": 5});
+    own["routes"] =
+        json!([{"name": "mine", "match": {"path": "/mine"}, "cache": {"scope": ["account"]}}]);
+    pack(folder.path(), &own, &[]).await;
+    for (configuration, like, copies) in [
+        (r#"{"mode": "enforce"}"#, "", 2),
+        (r#"{"canary": {"percent": 100}}"#, "canary-", 1),
+    ] {
+        let origin = Origin::start().await.unwrap();
+        let envoy = Envoy::builder()
+            .module(folder.path().join("packed.wasm"))
+            .policy_text(configuration)
+            .cache(Cache::V2)
+            .origin(&origin)
+            .origin_role();
+        let envoy = envoy.start().await.unwrap();
+        // Whoever asks first fills the one copy, or his own.
+        for account in ["amy", "ben", "amy", "ben"] {
+            let call = Client::h1().get(envoy.at("/mine"));
+            let call = call.header("x-account", account);
+            let public = r#"[["cache-control", "public, max-age=60"]]"#;
+            let call = call.header("x-origin-respond-headers", public);
+            assert_eq!(call.send().await.unwrap().status, 200);
+        }
+        assert_eq!(origin.count("/mine"), copies, "{configuration}");
+        assert_eq!(statuses(&envoy, 6).await, [200, 200, 200, 200, 200, 429]);
+        eventually(SOON, async || {
+            let allowed = envoy.decisions("none", &format!("{like}allowed")).await?;
+            let refused = envoy
+                .decisions("account", &format!("{like}refused"))
+                .await?;
+            ensure!((allowed, refused) == (9, 1), "{allowed} {refused}");
+            let labels = [("version", "1"), ("enforced", "100")];
+            let run = envoy.sample("tidegate_workers", &labels).await?;
+            ensure!(run == Some(2.0), "{run:?}");
+            Ok(())
+        })
+        .await
+        .unwrap();
+    }
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ pub(super) fn of(
     request: &CaseRequest,
 ) -> Option<Record> {
     let rule = route.idempotency.as_ref()?;
-    let mut body = Body::new(rule);
+    let mut body = Body::new(rule, rule.execution);
     let whole = body.push(request.body.as_deref().unwrap_or_default().as_bytes());
     let has_record = matches!(subject(rule, route, identity, asked), Ok(Some(_)));
     let key = if has_record {

@@ -30,6 +30,7 @@ pub(super) fn wanted(key: u8, owner: u8) -> Wanted {
         ttl: TTL,
         retries: false,
         ways: 2,
+        shadow: false,
     }
 }
 
