@@ -427,7 +427,7 @@ fn the_examples_of_the_reference_are_enforced() {
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
     for example in examples {
         assert!(
             Policy::parse(example.as_bytes()).is_ok(),

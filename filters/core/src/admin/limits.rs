@@ -218,6 +218,12 @@ fn of_caller<S: Store>(
             ..worth(limit, *key, &peeked, entry, quota, at)
         });
     }
+    // Where one of several sources is the caller's, the others are nobody's.
+    let there: Vec<String> = { buckets.iter() }
+        .filter(|bucket| bucket.stored || bucket.refused > 0)
+        .map(|bucket| bucket.limit.clone())
+        .collect();
+    buckets.retain(|own| own.stored || own.refused > 0 || !there.contains(&own.limit));
     let keys = |key: Key| found.buckets.iter().any(|own| own.key == key);
     let own: Vec<&Entry> = entries
         .iter()
