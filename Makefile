@@ -119,7 +119,7 @@ bench: build ## Compare CPU per request of Envoys with and without the module (B
 .PHONY: sizes
 sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md
 	@scripts/need envoy
-	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -q -p tidegate-e2e --test sizes -- --nocapture --test-threads 1
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -q -p tidegate-e2e --test sizes -- --include-ignored --nocapture --test-threads 1
 
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew

@@ -198,6 +198,7 @@ async fn resident(origin: &Origin, workers: u32, gate: bool) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes; `make sizes` runs it"]
 async fn an_entry_takes_no_more_than_its_formula_says() {
     let origin = Origin::start().await.unwrap();
     let mut rows = vec![buckets(&origin).await];
@@ -218,6 +219,7 @@ async fn an_entry_takes_no_more_than_its_formula_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes; `make sizes` runs it"]
 async fn a_worker_takes_few_megabytes() {
     let origin = Origin::start().await.unwrap();
     let mut added = Vec::new();

@@ -35,6 +35,10 @@ pub(super) fn decimal(text: &str) -> Option<u64> {
 }
 
 /// A number as people read it: `65,536`.
+#[cfg_attr(
+    not(feature = "cases"),
+    allow(unreachable_pub, reason = "tools alone are shown it from outside")
+)]
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
