@@ -72,7 +72,9 @@ async fn a_flood_is_one_event_and_its_end_another_though_the_receiver_fails_at_f
     let origin = Origin::start().await.unwrap();
     let receiver = receiver(500).await;
     let envoy = with(&notifying("2min", "10min"), &receiver);
-    let envoy = envoy.module(repo().join("dist/tidegate-test.wasm"));
+    let envoy = envoy
+        .module(repo().join("dist/tidegate-test.wasm"))
+        .admin_role("127.0.0.1");
     let envoy = envoy.origin(&origin).start().await.unwrap();
     let mut count = 0;
     for step in 0..30 {
@@ -100,6 +102,15 @@ async fn a_flood_is_one_event_and_its_end_another_though_the_receiver_fails_at_f
         })
     };
     told("tidegate.refusals.started").await.unwrap();
+    // The last ones have to be known before the clock goes on.
+    eventually(SOON, async || {
+        let known = Client::h1().get(envoy.live("/limits")).send().await?;
+        let known = known.json()?["scopes"][0]["refused"].clone();
+        ensure!(known == count, "{known} of {count} are known");
+        Ok(())
+    })
+    .await
+    .unwrap();
     ahead(&envoy, 20 * 29 + 700).await;
     let events = told("tidegate.refusals.over").await.unwrap();
     let (started, over): (Vec<_>, Vec<_>) = events
