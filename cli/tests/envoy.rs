@@ -39,10 +39,17 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "yaml") {
+        } else if path.extension().is_some_and(|ending| ending == "yaml") && is_envoy(&path) {
             found.push(path);
         }
     }
+}
+
+/// Whether a file is the configuration of a whole Envoy. Beside them lie files of other programs and objects of Kubernetes, which
+/// may be several documents.
+fn is_envoy(file: &Path) -> bool {
+    let text = fs::read_to_string(file).unwrap();
+    text.lines().any(|line| line == "static_resources:")
 }
 
 #[test]

@@ -15,9 +15,14 @@
 #[path = "memory/flood.rs"]
 mod flood;
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::ensure;
 use serde_json::{Value, json};
+use tidegate_core::ledger;
 use tidegate_core::table::{self, MAX_SET_LEN};
-use tidegate_e2e::{Client, Envoy};
+use tidegate_e2e::{Client, Envoy, eventually};
 
 use flood::{Flood, Statuses};
 
@@ -35,6 +40,8 @@ const HEAP_SLACK: u64 = 1 << 18;
 /// key each would be 30 times as much.
 const RSS_SLACK: u64 = 6 << 20;
 
+const SOON: Duration = Duration::from_secs(30);
+
 /// One limit for each account. The account `drained` has one request an hour, whatever the others have.
 fn policy(rate: &str) -> Value {
     json!({
@@ -51,11 +58,15 @@ fn policy(rate: &str) -> Value {
     })
 }
 
-/// The most that the table of this policy may take, in bytes: what docs/performance.md states.
+/// The most that the table of this policy and what is known of refused scopes may take, in bytes: what docs/operations.md states.
 fn bound() -> u64 {
-    let name = "tidegate/1/memory/account/4096/".len() + 4;
-    let set = u64::try_from(MAX_SET_LEN + name).unwrap() + HOST_OVERHEAD;
-    u64::from(table::sets(DEFAULT_MAX_KEYS)) * set
+    let values = |name: &str, length: usize| {
+        let bytes = length + name.len() + 4;
+        u64::try_from(bytes).unwrap() + HOST_OVERHEAD
+    };
+    let set = values("tidegate/1/memory/account/4096/", MAX_SET_LEN);
+    let scopes = values("tidegate/1/memory//refused", ledger::set::MAX_LEN);
+    u64::from(table::sets(DEFAULT_MAX_KEYS)) * set + u64::from(ledger::SETS) * scopes
 }
 
 struct Grown {
@@ -96,12 +107,15 @@ async fn grown(rate: &str, accounts: u32) -> Grown {
         )
     };
     let before = look().await;
+    let series = series(&envoy).await;
     let (flood, statuses) = flood
         .send(|n| format!("account-{n}"), accounts)
         .await
         .unwrap();
     let after = look().await;
     assert_eq!(statuses.values().sum::<u32>(), accounts);
+    // However many come, there are the metrics that the policy has names for.
+    assert_eq!(self::series(&envoy).await, series);
     // The other worker too, and one that has not just been told.
     let (_, again) = flood.send(|_| "drained".to_owned(), 400).await.unwrap();
     assert_eq!(only(&again), Some(429));
@@ -125,6 +139,29 @@ async fn grown(rate: &str, accounts: u32) -> Grown {
         statuses,
         overflows,
     }
+}
+
+/// The series of our metrics, without their values, once those have come that come with the clock.
+async fn series(envoy: &Envoy) -> BTreeSet<String> {
+    eventually(SOON, async || {
+        let text = envoy.prometheus().await?;
+        let lines = text.lines().filter(|line| line.starts_with("tidegate_"));
+        let series: BTreeSet<_> = lines
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|(series, _)| series.to_owned())
+            .collect();
+        for late in [
+            "tidegate_table_occupancy",
+            "tidegate_workers",
+            "tidegate_decide_us",
+        ] {
+            let there = series.iter().any(|one| one.starts_with(late));
+            ensure!(there, "no {late}");
+        }
+        Ok(series)
+    })
+    .await
+    .unwrap()
 }
 
 /// The status of all answers, if it is one.
