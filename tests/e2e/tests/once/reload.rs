@@ -129,7 +129,7 @@ async fn a15_a_charge_outlives_a_change_of_the_policy() {
 #[tokio::test]
 async fn a15_a_charge_outlives_a_change_of_the_module() {
     let stand = Stand::start(&policy(&json!({"key": "required"})), |b| two(b).ecds()).await;
-    let first = begin(&stand, 10_000).await;
+    let first = begin(&stand, 8_500).await;
     let module = repo().join("dist/tidegate.wasm");
     let shipped = stand.envoy.update_module(&module).await.unwrap();
     assert_eq!(shipped, Reload::Accepted);
