@@ -19,6 +19,7 @@ pub mod denial;
 mod dimensions;
 pub mod engine;
 pub mod gcra;
+mod hex;
 pub mod idempotency;
 pub mod identity;
 pub mod key;

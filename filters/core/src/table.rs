@@ -16,6 +16,8 @@
 
 use crate::gcra::FullAt;
 use crate::key::Key;
+use crate::policy::{Limit, LimitId};
+use crate::store::{Slot, Store, StoreError};
 
 /// How many buckets a set holds.
 pub const WAYS: usize = 16;
@@ -84,6 +86,20 @@ pub fn find(set: &[u8], key: &Key, now: u64) -> Result<Bucket, Malformed> {
             Place::Overflow
         },
     })
+}
+
+/// Looks for the bucket of `key` in the table of a limit, for somebody who only looks: nothing is made.
+///
+/// # Errors
+/// The store's; [`StoreError::Malformed`] where the bytes are not a set of this [`FORMAT`].
+pub fn peek<S: Store>(
+    store: &mut S,
+    (id, limit): (LimitId, &Limit),
+    key: &Key,
+    now: u64,
+) -> Result<Bucket, StoreError> {
+    let set = store.peek(Slot::Buckets(id, key.place(sets(limit.max_keys))))?;
+    find(&set, key, now).map_err(|Malformed| StoreError::Malformed)
 }
 
 /// Puts the bucket of `key` into `state`, in the place where it was found in this very set at the same `now`.

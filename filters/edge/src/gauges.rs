@@ -4,7 +4,7 @@
 use tidegate_core::policy::LimitId;
 use tidegate_core::quota::NANOS_PER_SEC;
 use tidegate_core::records::{drive, set};
-use tidegate_core::store::Slot;
+use tidegate_core::store::{Slot, Store as _};
 use tidegate_core::table;
 
 use crate::gate::Gate;
@@ -59,7 +59,7 @@ impl Gate {
         let (mut found, mut looked) = (0_u64, 0_u64);
         for set in (first..sets).step_by(usize::try_from(step).unwrap_or(1)) {
             looked = looked.saturating_add(1);
-            if let Some(bytes) = store.peek(slot(set)) {
+            if let Ok(bytes) = store.peek(slot(set)) {
                 found = found.saturating_add(u64::try_from(of(&bytes)).unwrap_or(0));
             }
         }

@@ -9,6 +9,7 @@ use tidegate_core::ledger::{Kind, Outcome};
 use tidegate_core::policy::{Notify, Policy};
 use tidegate_core::quota::NANOS_PER_SEC;
 use tidegate_core::store::Store as _;
+use tidegate_core::table;
 
 use crate::gate::{Gate, now};
 use crate::host::{self, Clock, Failed, Level, Map};
@@ -107,9 +108,9 @@ impl Gate {
     fn event(&self, rule: &Notify, attempt: &Attempt, now: u64) -> Result<Event, Failed> {
         let Attempt { entry, kind } = attempt;
         let (store, _) = &mut *self.state.borrow_mut();
-        let (limit, key) = (&entry.id.rule, entry.id.key);
         // An event without the bucket's state is better than none.
-        let state = drive::bucket(store, &self.policy, limit, key, now);
+        let limit = self.policy.limit_named(&entry.id.rule);
+        let bucket = limit.and_then(|l| table::peek(store, l, &entry.id.key, now).ok());
         let at = Moment {
             now,
             of_day: host::now(Clock::Realtime)?,
@@ -120,7 +121,7 @@ impl Gate {
             rule,
             *kind,
             entry,
-            state.ok().flatten(),
+            bucket.map(|bucket| bucket.state),
             &secret,
             at,
         ))

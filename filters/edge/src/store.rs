@@ -81,13 +81,6 @@ impl SharedStore {
         }
     }
 
-    /// A value as it is, if there is one; nothing is put in place.
-    pub(crate) fn peek(&mut self, slot: Slot) -> Option<Vec<u8>> {
-        self.name(slot);
-        let (bytes, _) = host::shared(&self.name).ok().flatten()?;
-        Some(bytes)
-    }
-
     /// Writes the name of a value. Of one that is no bucket it ends in a word and a number, where that of a set has numbers
     /// alone behind the limit.
     fn name(&mut self, slot: Slot) {

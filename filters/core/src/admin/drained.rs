@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use super::limits::{Peeked, bucket, entry, named};
+use super::limits::{bucket, entry, named};
 use super::reply::Refusal;
 use super::view::Limits;
 use crate::gcra::FullAt;
@@ -75,7 +75,7 @@ pub(super) fn drained<S: Store>(
         |Drained {
              limit, key, state, ..
          }| {
-            let peeked = Peeked {
+            let peeked = table::Bucket {
                 state: *state,
                 place: Place::Own(0),
             };

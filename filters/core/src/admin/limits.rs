@@ -6,14 +6,13 @@ use super::fields::Fields;
 use super::reply::Refusal;
 use super::view::{Bucket, Limits, NotTold, Scope};
 use crate::denial::RULES;
-use crate::gcra::FullAt;
 use crate::key::Key;
 use crate::ledger::entry::Shown;
 use crate::ledger::event::Moment;
-use crate::ledger::{Entry, SETS, set};
+use crate::ledger::{Entry, drive};
 use crate::policy::{Limit, LimitId, Policy};
 use crate::quota::Quota;
-use crate::store::{Slot, Store, StoreError};
+use crate::store::{Store, StoreError};
 use crate::table::{self, Place};
 
 /// How many scopes or buckets are shown unless it is said.
@@ -25,12 +24,6 @@ const MOST: usize = 1000;
 const KNOWN: &str = "`order`, `limit`, `top`, `next`, `scope`, `caller`, `tenant`, `account`, `plan`, `address`, `issuer`, `route`, `method`, `host`, `header:NAME`";
 
 const NOTHING: &str = "no bucket of this caller is stored, and no refusal is remembered: a bucket that is full and one that was never used are the same";
-
-/// A bucket as it was found.
-pub(super) struct Peeked {
-    pub(super) state: FullAt,
-    pub(super) place: Place,
-}
 
 pub(super) fn limits<S: Store>(
     policy: &Policy,
@@ -64,7 +57,7 @@ pub(super) fn limits<S: Store>(
             "`scope`, `caller` and the parts of a caller are three ways to name one; use one of them",
         ));
     }
-    let entries = refused(store)?;
+    let entries = drive::all(store)?;
     if let Some(caller) = caller {
         fields.end(KNOWN)?;
         let own = entries
@@ -169,7 +162,7 @@ fn of_scope<S: Store>(
         if only.is_some_and(|only| only != id) {
             continue;
         }
-        let peeked = peek(store, id, limit, scope, at.now)?;
+        let peeked = table::peek(store, (id, limit), &scope, at.now)?;
         let entry = entry(entries, limit, scope);
         // Of a scope alone it cannot be told whose limit it is, unless it was refused or has a bucket there.
         if matches!(peeked.place, Place::Own(_)) || entry.is_some() || only.is_some() {
@@ -204,7 +197,7 @@ fn of_caller<S: Store>(
         guessed,
     } in &found.buckets
     {
-        let peeked = peek(store, *id, limit, *key, at.now)?;
+        let peeked = table::peek(store, (*id, limit), key, at.now)?;
         let entry = entry(entries, limit, *key);
         if *guessed && !matches!(peeked.place, Place::Own(_)) && entry.is_none() {
             continue;
@@ -252,15 +245,6 @@ fn of_caller<S: Store>(
     Ok(())
 }
 
-/// Everybody who was refused, as far as it is remembered.
-pub(super) fn refused<S: Store>(store: &mut S) -> Result<Vec<Entry>, StoreError> {
-    let mut entries = Vec::new();
-    for number in 0..SETS {
-        entries.extend(set::read(&store.peek(Slot::Refused(number))?));
-    }
-    Ok(entries)
-}
-
 /// Scopes as they are shown, each with its bucket where the rule is a limit.
 fn scopes<S: Store>(
     policy: &Policy,
@@ -270,11 +254,10 @@ fn scopes<S: Store>(
 ) -> Result<Vec<Scope>, StoreError> {
     let mut scopes = Vec::with_capacity(entries.len());
     for entry in entries {
-        let limits = policy.limits.iter().enumerate();
-        let limit = { limits }.find(|(_, limit)| limit.name == entry.id.rule);
-        let shown = match limit {
-            Some((index, limit)) => {
-                let peeked = peek(store, LimitId(index), limit, entry.id.key, at.now)?;
+        let shown = match policy.limit_named(&entry.id.rule) {
+            Some(limit) => {
+                let peeked = table::peek(store, limit, &entry.id.key, at.now)?;
+                let (_, limit) = limit;
                 Some(bucket(limit, entry.id.key, &peeked, Some(entry), at))
             }
             None => None,
@@ -294,7 +277,7 @@ pub(super) fn entry<'e>(entries: &'e [Entry], limit: &Limit, scope: Key) -> Opti
 pub(super) fn bucket(
     limit: &Limit,
     key: Key,
-    peeked: &Peeked,
+    peeked: &table::Bucket,
     entry: Option<&Entry>,
     at: Moment,
 ) -> Bucket {
@@ -312,7 +295,7 @@ pub(super) fn bucket(
 fn worth(
     limit: &Limit,
     key: Key,
-    peeked: &Peeked,
+    peeked: &table::Bucket,
     entry: Option<&Entry>,
     quota: Quota,
     at: Moment,
@@ -325,29 +308,12 @@ fn worth(
     }
 }
 
-/// Looks at a bucket.
-pub(super) fn peek<S: Store>(
-    store: &mut S,
-    id: LimitId,
-    limit: &Limit,
-    key: Key,
-    now: u64,
-) -> Result<Peeked, StoreError> {
-    let set = key.place(table::sets(limit.max_keys));
-    let bytes = store.peek(Slot::Buckets(id, set))?;
-    let found = table::find(&bytes, &key, now).map_err(|_| StoreError::Malformed)?;
-    Ok(Peeked {
-        state: found.state,
-        place: found.place,
-    })
-}
-
 /// The limit of this name.
 pub(super) fn named(policy: &Policy, name: &str) -> Result<LimitId, Refusal> {
     let names = || policy.limits.iter().map(|limit| limit.name.as_str());
-    let found = names().position(|known| known == name);
+    let found = policy.limit_named(name);
     found
-        .map(LimitId)
+        .map(|(id, _)| id)
         .ok_or_else(|| none_is_named("limit", names()))
 }
 

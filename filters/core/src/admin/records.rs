@@ -1,13 +1,12 @@
 //! Records of what was done: how far they have come, and ending them.
 
-use core::fmt::Write as _;
-
 use serde::Serialize;
 
 use super::caller::{Named, none_is_named};
 use super::fields::Fields;
 use super::reply::Refusal;
 use super::view::{Answer, Record as Shown, Records, Released as Ended};
+use crate::hex;
 use crate::idempotency::{key, subject};
 use crate::ledger::event::Moment;
 use crate::policy::{By, Policy};
@@ -75,7 +74,7 @@ pub(super) fn release<S: Store>(
             Refusal::conflict("this names several records; write the `id` of one")
         });
     };
-    let id = digits(&record.key);
+    let id = hex::digits(&record.key.to_bytes());
     let before = match drive::release(store, &policy.room, &record.key, force, at.now)? {
         Released::Ended(record) => word(&record, at.now),
         Released::Absent => return Err(Refusal::new(404, "Not Found", NOTHING)),
@@ -111,7 +110,8 @@ pub(super) fn release<S: Store>(
 fn ids(policy: &Policy, fields: &mut Fields) -> Result<Vec<Digest>, Refusal> {
     if let Some(id) = fields.take("id")? {
         fields.end(KNOWN)?;
-        let id = digest(&id)
+        let id = hex::bytes(&id)
+            .map(Digest::from_bytes)
             .ok_or_else(|| Refusal::bad("`id` is not one of ours; write 64 hexadecimal digits"))?;
         return Ok(vec![id]);
     }
@@ -182,7 +182,7 @@ fn shown<S: Store>(
     };
     let answer = stored.as_deref().and_then(Stored::read);
     Ok(Shown {
-        id: digits(&record.key),
+        id: hex::digits(&record.key.to_bytes()),
         state: word(record, at.now),
         lease_ends: at.shown(record.lease_ends),
         lease_over: record.lease_ends <= at.now,
@@ -202,27 +202,4 @@ fn word(record: &Record, now: u64) -> &'static str {
         State::Unknown => "unknown",
         State::TooLarge => "too-large",
     }
-}
-
-fn digits(key: &Digest) -> String {
-    key.to_bytes()
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-}
-
-fn digest(text: &str) -> Option<Digest> {
-    let (pairs, odd) = text.as_bytes().as_chunks::<2>();
-    let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if pairs.len() != Digest::LEN || !odd.is_empty() || !hex {
-        return None;
-    }
-    let mut bytes = [0; Digest::LEN];
-    for (byte, pair) in bytes.iter_mut().zip(pairs) {
-        *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(Digest::from_bytes(bytes))
 }

@@ -4,11 +4,12 @@ use serde::Serialize;
 
 use super::caller::{self, Named};
 use super::fields::Fields;
-use super::limits::{entry, key, named, peek, refused};
+use super::limits::{entry, key, named};
 use super::reply::Refusal;
 use super::view::{Filled, Reset};
 use crate::gcra::{FullAt, Level};
 use crate::key::Key;
+use crate::ledger::drive;
 use crate::ledger::entry::Shown;
 use crate::ledger::event::Moment;
 use crate::policy::{Limit, LimitId, Policy};
@@ -49,7 +50,7 @@ pub(super) fn reset<S: Store>(
     let buckets: Vec<(Key, Quota)> = match scope {
         Some(scope) => {
             fields.end(KNOWN)?;
-            let entries = refused(store)?;
+            let entries = drive::all(store)?;
             let quota = entry(&entries, limit, scope).and_then(|entry| entry.quota);
             vec![(scope, quota.unwrap_or(limit.quota))]
         }
@@ -112,7 +113,7 @@ fn fill<S: Store>(
         after: quota.burst(),
     };
     // What was never written need not be.
-    let seen = peek(store, id, limit, key, now)?;
+    let seen = table::peek(store, (id, limit), &key, now)?;
     if seen.state.is_idle(now) {
         return Ok(filled(seen.state));
     }

@@ -1,11 +1,11 @@
 //! The places where a part of the identity may stand.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
 use super::{Ambiguity, Kind, Part, percent};
+use crate::hex;
 use crate::policy::{SanType, Source, SourceKind};
 use crate::request::{Claim, Request};
 
@@ -202,11 +202,5 @@ fn trim(mut value: &[u8]) -> &[u8] {
 
 /// What stands for a secret everywhere.
 pub(crate) fn digest(secret: &[u8]) -> Vec<u8> {
-    let mut shown = String::with_capacity(71);
-    shown.push_str("sha256:");
-    for byte in Sha256::digest(secret) {
-        // Writing to a string cannot fail.
-        let _ = write!(shown, "{byte:02x}");
-    }
-    shown.into_bytes()
+    format!("sha256:{}", hex::digits(&Sha256::digest(secret))).into_bytes()
 }

@@ -5,12 +5,9 @@ use super::line::Line;
 use super::notice::{Due, Kind, Outcome};
 use super::recent::{Example, Recent, Scope};
 use super::{SETS, set, set_of};
-use crate::gcra::FullAt;
-use crate::key::Key;
-use crate::policy::{LimitId, Notify, Policy};
+use crate::policy::{Notify, Policy};
 use crate::quota::NANOS_PER_SEC;
 use crate::store::{MAX_SWAPS, Slot, Store, StoreError, Swap};
-use crate::table;
 
 /// How many lines one worker logs at once, at most. What is not logged now is logged later, with its count.
 pub const MOST_LINES: usize = 16;
@@ -185,33 +182,9 @@ pub fn settle<S: Store>(
 pub fn all<S: Store>(store: &mut S) -> Result<Vec<Entry>, StoreError> {
     let mut entries = Vec::new();
     for set in 0..SETS {
-        let (bytes, _) = store.read(Slot::Refused(set))?;
-        entries.extend(set::read(&bytes));
+        entries.extend(set::read(&store.peek(Slot::Refused(set))?));
     }
     Ok(entries)
-}
-
-/// The state of a bucket of a limit; `None` where there is no such limit. A bucket that is not there is full.
-///
-/// # Errors
-/// The store's.
-pub fn bucket<S: Store>(
-    store: &mut S,
-    policy: &Policy,
-    limit: &str,
-    key: Key,
-    now: u64,
-) -> Result<Option<FullAt>, StoreError> {
-    let Some(index) = policy.limits.iter().position(|known| known.name == limit) else {
-        return Ok(None);
-    };
-    let sets = policy
-        .limits
-        .get(index)
-        .map_or(1, |l| table::sets(l.max_keys));
-    let (bytes, _) = store.read(Slot::Buckets(LimitId(index), key.place(sets)))?;
-    let bucket = table::find(&bytes, &key, now).map_err(|_| StoreError::Malformed)?;
-    Ok(Some(bucket.state))
 }
 
 /// Whether it is ours to look through all sets.

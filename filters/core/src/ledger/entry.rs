@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::notice::Notice;
 use super::recent::Seen;
+use crate::hex;
 use crate::key::Key;
 use crate::quota::Quota;
 
@@ -87,6 +88,16 @@ impl Entry {
         self.count.saturating_sub(self.before)
     }
 
+    /// Who was refused last, as people are shown it; `None` where nobody could be told.
+    pub fn shown_caller(&self) -> Option<String> {
+        (self.caller != Key::ZERO).then(|| Shown(self.caller).to_string())
+    }
+
+    /// What the policy calls them, if it does.
+    pub fn shown_label(&self) -> Option<&str> {
+        Some(self.label.as_str()).filter(|label| !label.is_empty())
+    }
+
     /// Notes that it is logged at `now`; how often it was refused since it was last, if that is often enough ago.
     pub(super) fn log(&mut self, now: u64) -> Option<u64> {
         let recently = |logged: u64| now.saturating_sub(logged) < super::LOGGED_EVERY;
@@ -106,10 +117,7 @@ pub struct Shown(pub Key);
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for byte in self.0.to_bytes() {
-            write!(f, "{byte:02x}")?;
-        }
-        Ok(())
+        f.write_str(&hex::digits(&self.0.to_bytes()))
     }
 }
 
@@ -117,19 +125,8 @@ impl core::str::FromStr for Shown {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let mut bytes = [0; Key::LEN];
-        let (pairs, odd) = text.as_bytes().as_chunks::<2>();
-        if pairs.len() != Key::LEN || !odd.is_empty() {
-            return Err(());
-        }
-        for (byte, pair) in bytes.iter_mut().zip(pairs) {
-            let digits = str::from_utf8(pair).map_err(|_| ())?;
-            // A sign is no digit.
-            if !pair.iter().all(u8::is_ascii_hexdigit) {
-                return Err(());
-            }
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| ())?;
-        }
-        Ok(Self(Key::from_bytes(bytes)))
+        hex::bytes(text)
+            .map(|bytes| Self(Key::from_bytes(bytes)))
+            .ok_or(())
     }
 }

@@ -11,7 +11,7 @@ use sha2::Sha256;
 use super::entry::{Entry, Shown};
 use super::notice::Kind;
 use crate::gcra::{FullAt, Level};
-use crate::key::{Key, Parts, Secret};
+use crate::key::{Parts, Secret};
 use crate::policy::{Notify, Policy};
 use crate::quota::NANOS_PER_MILLI;
 use crate::report::object;
@@ -89,15 +89,13 @@ impl Event {
                 ("next_ms", level.next.div_ceil(NANOS_PER_MILLI).into()),
             ])
         });
-        let caller = (entry.caller != Key::ZERO).then(|| Shown(entry.caller).to_string());
-        let label = Some(entry.label.as_str()).filter(|label| !label.is_empty());
         let data = object([
             ("policy", policy.name.as_str().into()),
             ("version", policy.version.as_str().into()),
             ("rule", entry.id.rule.as_str().into()),
             ("scope", Shown(entry.id.key).to_string().into()),
-            ("caller", caller.into()),
-            ("label", label.into()),
+            ("caller", entry.shown_caller().into()),
+            ("label", entry.shown_label().into()),
             ("since", at.shown(entry.since).into()),
             ("last", at.shown(entry.last).into()),
             ("count", entry.count_since().into()),

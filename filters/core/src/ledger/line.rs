@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::entry::{Entry, Shown};
 use super::recent::Example;
-use crate::key::Key;
 use crate::policy::Policy;
 use crate::quota::NANOS_PER_MILLI;
 use crate::report::object;
@@ -28,8 +27,6 @@ impl Line {
             count,
             example,
         } = self;
-        let caller = (entry.caller != Key::ZERO).then(|| Shown(entry.caller).to_string());
-        let label = Some(entry.label.as_str()).filter(|label| !label.is_empty());
         let lasted = entry.last.saturating_sub(entry.since) / NANOS_PER_MILLI;
         let line = object([
             ("log", "tidegate.refused".into()),
@@ -38,8 +35,8 @@ impl Line {
             ("rule", entry.id.rule.as_str().into()),
             ("enforced", (!entry.id.shadow).into()),
             ("scope", Shown(entry.id.key).to_string().into()),
-            ("caller", caller.into()),
-            ("label", label.into()),
+            ("caller", entry.shown_caller().into()),
+            ("label", entry.shown_label().into()),
             ("count", (*count).into()),
             ("total", entry.count.into()),
             ("for_ms", lasted.into()),

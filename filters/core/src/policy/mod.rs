@@ -296,6 +296,13 @@ impl Policy {
         self.routes.iter().any(|route| route.cache.is_some())
     }
 
+    /// The limit of this name.
+    pub fn limit_named(&self, name: &str) -> Option<(LimitId, &Limit)> {
+        let mut limits = self.limits.iter().enumerate();
+        let (index, limit) = limits.find(|(_, limit)| limit.name == name)?;
+        Some((LimitId(index), limit))
+    }
+
     /// Has it change nothing for anybody.
     pub fn put_in_shadow(&mut self) {
         self.mode = Mode::Shadow;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tidegate_core::key::Key;
 use tidegate_core::ledger::{Example, Recent, SETS, drive, recent, set};
 use tidegate_core::store::{MemoryStore, Slot, Store as _};
+use tidegate_core::table;
 
 use crate::{NOW, S, Worker, known};
 
@@ -29,8 +30,9 @@ fn workers_add_up_and_the_bucket_s_key_is_the_scope() {
     assert_eq!(entry.quota.unwrap().rate().to_string(), "1/day");
     // The caller is the account, and so is the bucket's.
     assert_eq!(entry.caller, entry.id.key);
-    let state = drive::bucket(store, &one.policy, "daily", entry.id.key, NOW).unwrap();
-    assert_eq!(state.unwrap().0, NOW + 86_400 * S);
+    let limit = one.policy.limit_named("daily").unwrap();
+    let bucket = table::peek(store, limit, &entry.id.key, NOW).unwrap();
+    assert_eq!(bucket.state.0, NOW + 86_400 * S);
 }
 
 #[test]
