@@ -349,7 +349,7 @@ fn bodies_have_to_be_read() {
 }
 
 #[test]
-fn what_is_made_once_is_not_sent_again_by_envoy() {
+fn a41_what_is_made_once_is_not_sent_again_by_envoy() {
     let route = "route: {cluster: origin}";
     let again = [(
         route,
@@ -470,7 +470,7 @@ fn keys_are_in_the_environment() {
 }
 
 #[test]
-fn around_envoys_own_cache() {
+fn c13_around_envoys_own_cache() {
     let scoped = policy(SCOPED);
     says(&scoped, "cache-v2.yaml", &[], &[]);
     says(&scoped, "cache.yaml", &[], &[]);
@@ -516,7 +516,7 @@ fn around_envoys_own_cache() {
 }
 
 #[test]
-fn the_gate_stands_before_cache_and_router() {
+fn b28_the_gate_stands_before_cache_and_router() {
     let (first, last) = ("          - name: tidegate\n", "          route_config:\n");
     for (name, kind, message) in [
         (

@@ -96,9 +96,10 @@ fn body(answer: &Answer) -> Value {
 }
 
 #[test]
-fn b1_b2_b12_retry_after_is_whole_seconds_rounded_up_and_at_least_one() {
+fn b1_b2_b12_b34_retry_after_is_whole_seconds_rounded_up_and_at_least_one() {
     for (wait, seconds) in [
         (1, 1),
+        (1_000_000, 1),
         (999_000_000, 1),
         (SECOND, 1),
         (SECOND + 1, 2),
@@ -113,6 +114,65 @@ fn b1_b2_b12_retry_after_is_whole_seconds_rounded_up_and_at_least_one() {
     }
     let answer = refused(&policy(|_| {}));
     assert_eq!(header(&answer, "retry-after"), Some("2"));
+    let policy = policy(|_| {});
+    for denial in [
+        Denial::QuotaExceeded { wait: 1 },
+        Denial::QuotaExceeded {
+            wait: 400 * 86_400 * SECOND,
+        },
+        Denial::StoreUnavailable,
+        Denial::RequestInProgress,
+    ] {
+        let decision = Decision::unread(&policy, denial.clone());
+        let answer = crate::answer(&policy, &decision, &denial, None);
+        let said = header(&answer, "retry-after").unwrap();
+        // Digits alone, as `int()`, `Number()` and `strconv.ParseInt()` read them.
+        assert!(said.bytes().all(|byte| byte.is_ascii_digit()), "{said}");
+        assert!(said.parse::<i64>().unwrap() >= 1, "{said}");
+        assert_eq!(said.parse().ok(), retry_after(&denial));
+    }
+}
+
+/// A policy with one limit, of `30/min`.
+fn one(burst: u64) -> Policy {
+    policy(|document| {
+        document["limits"] =
+            json!({"small": {"per": ["account"], "rate": "30/min", "burst": burst}});
+        document["always"] = json!(["small"]);
+        document["routes"] = json!([{"name": "bulk", "cost": {"header": "x-cost"}}]);
+    })
+}
+
+/// The denial of a request that costs so much, and its `Retry-After`.
+fn told(policy: &Policy, store: &mut MemoryStore, cost: &str, now: u64) -> Option<u64> {
+    let headers = [("x-account", "a"), ("x-cost", cost)];
+    let decision = ask(policy, store, "/", &headers, now);
+    let denial = decision.denial.as_ref()?;
+    let answer = answer(policy, &decision, denial, None);
+    assert_eq!(answer.status, 429);
+    header(&answer, "retry-after").unwrap().parse().ok()
+}
+
+#[test]
+fn b5_three_of_five_and_one_back_in_two_seconds_make_four() {
+    let (policy, mut store) = (one(5), MemoryStore::new());
+    assert_eq!(told(&policy, &mut store, "2", NOW), None);
+    assert_eq!(told(&policy, &mut store, "5", NOW), Some(4));
+    assert_eq!(told(&policy, &mut store, "3", NOW), None);
+}
+
+#[test]
+fn b11_who_has_used_more_than_a_lowered_quota_is_told_when_to_come_back() {
+    let mut store = MemoryStore::new();
+    assert_eq!(told(&one(100), &mut store, "100", NOW), None);
+    let lowered = one(3);
+    for cost in [1, 3] {
+        let seconds = told(&lowered, &mut store, &cost.to_string(), NOW);
+        // Never more than an empty bucket of the new quota takes.
+        assert_eq!(seconds, Some(cost * 2));
+    }
+    assert_eq!(told(&lowered, &mut store, "3", NOW + 5 * SECOND), Some(1));
+    assert_eq!(told(&lowered, &mut store, "3", NOW + 6 * SECOND), None);
 }
 
 #[test]
@@ -138,7 +198,7 @@ fn b6_a_cost_above_the_burst_has_no_retry_after() {
 }
 
 #[test]
-fn b14_to_b19_the_body_is_a_problem_document_that_a_program_can_act_on() {
+fn b14_b15_b16_b17_b19_the_body_is_a_problem_document_that_a_program_can_act_on() {
     let answer = refused(&policy(|_| {}));
     assert_eq!(
         header(&answer, "content-type"),
@@ -170,7 +230,20 @@ fn b17_every_limit_that_refuses_is_listed() {
 }
 
 #[test]
-fn every_denial_has_its_status_and_type() {
+fn b19_a_title_is_that_of_the_type_and_not_of_the_occasion() {
+    let one = body(&refused(&policy(|_| {})));
+    let other = body(&refused(&policy(|document| {
+        document["limits"]["large"]["burst"] = json!(2);
+    })));
+    assert_ne!(one["detail"], other["detail"]);
+    assert_eq!(
+        (&one["type"], &one["title"]),
+        (&other["type"], &other["title"])
+    );
+}
+
+#[test]
+fn b16_b18_b28_every_denial_has_its_status_and_type() {
     let policy = policy(|_| {});
     let unread = |denial: Denial| Decision::unread(&policy, denial);
     let ambiguity = Ambiguity {
@@ -299,6 +372,23 @@ fn b15_what_a_client_sends_is_escaped_and_bounded() {
     ] {
         let answer = answer(&policy, &decision, &denial, Some(id));
         assert_eq!(body(&answer).get("instance").is_some(), shown, "{id:?}");
+        assert_eq!(
+            header(&answer, "content-type"),
+            Some("application/problem+json")
+        );
+        let detail = body(&answer)["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("x-tidegate-\"}\u{1}<script>"), "{detail}");
+    }
+    // What stands in `violated-policies` needs no escape: no other names are taken.
+    for name in ["a\"b", "a\\b", "a\nb", "\u{e4}", "A"] {
+        let limit = json!({"per": ["account"], "rate": "1/s"});
+        let document = json!({"policy": "p", "version": "1", "limits": {name: limit}, "always": [name],
+            "identity": {"account": [{"header": "x-account"}]}});
+        let mistakes = Policy::parse(document.to_string().as_bytes()).unwrap_err();
+        assert!(
+            mistakes[0].message.contains("is not a name"),
+            "{mistakes:?}"
+        );
     }
 }
 
@@ -327,7 +417,7 @@ fn items(value: &str) -> Vec<(String, Vec<(String, i64)>)> {
 }
 
 #[test]
-fn b20_b21_the_fields_are_structured_and_say_what_is_left() {
+fn b20_b21_b27_the_fields_are_structured_and_say_what_is_left() {
     let answer = refused(&policy(|_| {}));
     let pair = |key: &str, value: i64| (key.to_owned(), value);
     assert_eq!(
@@ -416,10 +506,10 @@ fn headers_can_be_left_out() {
 }
 
 proptest! {
-    /// B3, B7, B23: a client that waits exactly `Retry-After` is admitted, whatever limits refuse it; it is
+    /// B3, B4, B7, B20, B21, B23: a client that waits exactly `Retry-After` is admitted, whatever limits refuse it; it is
     /// not told to wait a second too long; and no `t` is later.
     #[test]
-    fn b3_b4_b7_b23_waiting_exactly_that_long_is_enough(
+    fn b3_b4_b7_b20_b21_b23_waiting_exactly_that_long_is_enough(
         rates in prop::collection::vec((1..200_u64, prop::sample::select(vec!["s", "min", "h"]), 1..9_u64), 1..5),
         gaps in prop::collection::vec(0..3_000_000_000_u64, 1..40),
         costs in prop::collection::vec(1..4_u64, 40),
@@ -441,6 +531,13 @@ proptest! {
             let told = fields(&policy, &decision);
             for (_, params) in items(&told.limit) {
                 prop_assert!(params.iter().all(|(_, value)| *value >= 0));
+            }
+            for (_, params) in items(&told.policy) {
+                let [(q, quota), (w, window)] = &params[..] else {
+                    return Err(TestCaseError::fail("not one `q` and one `w`"));
+                };
+                prop_assert_eq!((q.as_str(), w.as_str()), ("q", "w"));
+                prop_assert!(*quota >= 0 && *window > 0, "{} {}", quota, window);
             }
             let Some(Denial::QuotaExceeded { wait }) = decision.denial else { continue };
             let seconds = retry_after(decision.denial.as_ref().unwrap()).unwrap();

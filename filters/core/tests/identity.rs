@@ -13,6 +13,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tidegate_core::cases::CaseFacts;
 use tidegate_core::engine::decide;
+use tidegate_core::idempotency::Turn;
 use tidegate_core::identity::{Identity, sign_address};
 use tidegate_core::key::Parts;
 use tidegate_core::policy::{
@@ -304,7 +305,64 @@ fn d16_kinds_never_meet() {
     assert_eq!(keys.len(), 7);
 }
 
-/// D17: whatever number of limits asks, the identity is decided once: no fact is fetched twice.
+/// What is decided about a request with this account from this address.
+fn decided(
+    policy: &Policy,
+    store: &mut MemoryStore,
+    account: &str,
+    address: &str,
+) -> Option<&'static str> {
+    let facts = CaseFacts {
+        address: address.into(),
+        ..CaseFacts::default()
+    };
+    let headers: &[(&[u8], &[u8])] = &[(b"x-account", account.as_bytes())];
+    let request = Request {
+        method: b"GET",
+        path: b"/",
+        authority: b"",
+        headers,
+        facts: &facts,
+    };
+    let decision = decide(policy, &request, store, &mut (), 1_000_000_000_000_000);
+    decision.denial.map(|denial| denial.rule())
+}
+
+/// One request an hour for each account, and for each address of those who have none.
+fn once() -> Policy {
+    let document =
+        br#"{"policy": "p", "version": "1", "identity": {"account": [{"header": "x-account"}]},
+        "limits": {"a": {"per": ["account"], "rate": "1/h", "burst": 1}}, "always": ["a"]}"#;
+    Policy::parse(document).unwrap()
+}
+
+#[test]
+fn d16_an_account_that_is_called_like_an_address_is_not_that_address() {
+    let (policy, mut store) = (once(), MemoryStore::new());
+    let mut ask = |account, address| decided(&policy, &mut store, account, address);
+    assert_eq!(ask("192.0.2.1", "192.0.2.9:1"), None);
+    assert!(ask("192.0.2.1", "192.0.2.9:1").is_some());
+    assert_eq!(ask("", "192.0.2.1:1"), None);
+    assert!(ask("", "192.0.2.1:2").is_some());
+}
+
+#[test]
+fn d3_d14_who_has_neither_account_nor_address_shares_no_bucket() {
+    let (policy, mut store) = (once(), MemoryStore::new());
+    for peer in ["", "/var/run/x.sock", "envoy://internal/", "1.2.3.4.5:1"] {
+        for _ in 0..2 {
+            let denial = decided(&policy, &mut store, " ", peer);
+            assert_eq!(denial, Some("identity-required"), "{peer}");
+        }
+        // Who is known otherwise needs no address.
+        assert_eq!(
+            decided(&policy, &mut store, &format!("by {peer}"), peer),
+            None
+        );
+    }
+}
+
+/// D17: whatever number of limits asks, and a cache or a record too, the identity is decided once: no fact is fetched twice.
 #[test]
 fn d17_identity_is_decided_once_per_request() {
     use std::cell::Cell;
@@ -339,7 +397,7 @@ fn d17_identity_is_decided_once_per_request() {
             &self.scope_key
         }
         fn random(&self) -> Option<[u8; 32]> {
-            None
+            Some([7; 32])
         }
     }
 
@@ -347,21 +405,29 @@ fn d17_identity_is_decided_once_per_request() {
         br#"{"policy": "d17", "version": "1", "identity": {"account": [{"jwt": "sub"}]}, "limits": {
             "a": {"per": ["account"], "rate": "9/s"}, "b": {"per": ["account", "address"], "rate": "9/s"},
             "c": {"per": ["address"], "rate": "9/s"}, "d": {"per": ["account", "route"], "rate": "9/s"}},
-            "always": ["a", "b", "c", "d"]}"#,
+            "always": ["a", "b", "c", "d"],
+            "routes": [{"name": "own", "match": {"path": "/own"}, "cache": {"scope": ["account"]}},
+                       {"name": "charges", "match": {"path": "/charges"}, "idempotency": {"key": "required"}}]}"#,
     )
     .unwrap();
-    let facts = Counting::default();
-    let request = Request {
-        method: b"GET",
-        path: b"/",
-        authority: b"",
-        headers: &[],
-        facts: &facts,
-    };
-    let decision = decide(&policy, &request, &mut MemoryStore::new(), &mut (), 1);
-    assert_eq!((decision.denial, decision.standings.len()), (None, 4));
-    // The subject and its issuer; the address.
-    assert_eq!((facts.claims.get(), facts.addresses.get()), (2, 1));
+    for (method, path) in [("GET", "/"), ("GET", "/own"), ("POST", "/charges")] {
+        let facts = Counting::default();
+        let request = Request {
+            method: method.as_bytes(),
+            path: path.as_bytes(),
+            authority: b"",
+            headers: &[(b"idempotency-key", b"k")],
+            facts: &facts,
+        };
+        let decision = decide(&policy, &request, &mut MemoryStore::new(), &mut (), 1);
+        assert_eq!((decision.denial, decision.standings.len()), (None, 4));
+        let marked = decision.cache.is_some_and(|plan| plan.marker.is_some());
+        assert_eq!(marked, path == "/own");
+        assert_eq!(matches!(decision.turn, Turn::Run(_)), path == "/charges");
+        // The subject and its issuer; the address.
+        let asked = (facts.claims.get(), facts.addresses.get());
+        assert_eq!(asked, (2, 1), "{path}");
+    }
 }
 
 #[test]

@@ -80,6 +80,33 @@ fn each_mistake_has_its_words() {
     println!("{} documents", documents.len());
 }
 
+/// B31: what stands in `RateLimit` and `RateLimit-Policy` is an Integer of structured fields, with 15 digits at most.
+#[test]
+fn b31_numbers_that_no_structured_field_holds_are_mistakes() {
+    let with = |rate: &str, burst: u64, plan: u64, cost: u64| {
+        let limit = serde_json::json!({"per": ["account"], "rate": rate, "burst": burst,
+            "plans": {"paid": {"rate": rate, "burst": plan}}});
+        let document = serde_json::json!({"policy": "p", "version": "1",
+            "identity": {"account": [{"header": "x-account"}], "plan": [{"header": "x-plan"}]},
+            "limits": {"a": limit}, "routes": [{"name": "r", "limits": ["a"], "cost": cost}]});
+        Policy::parse(document.to_string().as_bytes()).map(drop)
+    };
+    const MOST: u64 = 999_999_999_999_999;
+    let fast = "1000000/s";
+    assert_eq!(with(fast, MOST / 1_000, MOST / 1_000, 1), Ok(()));
+    for (rate, burst, plan, cost, place) in [
+        (fast, MOST + 1, 5, 1, "$.limits.a.burst"),
+        (fast, 5, MOST + 1, 1, "$.limits.a.plans.paid.burst"),
+        (fast, 5, 5, MOST + 1, "$.routes[0].cost"),
+        // The time in which it fills would be longer than its window can say.
+        ("1/day", MOST, 5, 1, "$.limits.a.burst"),
+    ] {
+        let mistakes = with(rate, burst, plan, cost).unwrap_err();
+        let found = mistakes.iter().any(|mistake| mistake.path == place);
+        assert!(found, "{place}: {mistakes:?}");
+    }
+}
+
 #[test]
 fn messages_keep_the_house_style() {
     for name in names("txt") {

@@ -66,6 +66,33 @@ fn every_example_is_taken() {
     }
 }
 
+/// A39: how long a key is good for is published, and is what the policy means where it says nothing.
+#[test]
+fn a39_the_expiry_of_a_key_is_published() {
+    let rows = rows();
+    for (path, published, nanos) in [
+        (
+            "routes[].idempotency.ttl",
+            "`\"24h\"`",
+            24 * 3_600 * 1_000_000_000_u64,
+        ),
+        (
+            "routes[].dedupe.ttl",
+            "`\"80h\"`",
+            80 * 3_600 * 1_000_000_000,
+        ),
+    ] {
+        let row = rows.iter().find(|row| row.path == path).unwrap();
+        assert_eq!(row.cells.default, published, "{path}");
+        let policy = checked(&without(&Place::of(path))).unwrap();
+        let mut rules = policy
+            .routes
+            .iter()
+            .filter_map(|route| route.idempotency.as_ref());
+        assert!(rules.any(|rule| rule.ttl == nanos), "{path}");
+    }
+}
+
 #[test]
 fn every_default_is_what_leaving_the_key_out_means() {
     let (mut values, mut required) = (0, 0);

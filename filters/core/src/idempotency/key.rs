@@ -129,6 +129,8 @@ mod tests {
             "a\"",
             "\"a\\x\"",
             "\"a\tb\"",
+            "\"a\u{7f}\"",
+            "a\u{7f}",
             "\"\u{e9}\"",
             "\u{e9}",
             "\"\"",
@@ -137,13 +139,9 @@ mod tests {
             "a,b",
             "\"a\", \"b\"",
             "a\\b",
-            ":YQ==:;",
             "k;A=1",
             ";a=1",
         ] {
-            if line == ":YQ==:;" {
-                continue;
-            }
             assert!(key(&[line], true).is_err(), "`{line}`");
             assert!(key(&[line], false).is_err(), "`{line}`");
         }

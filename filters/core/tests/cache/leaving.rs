@@ -274,6 +274,19 @@ fn c12_the_marker_leaves_in_no_header() {
 }
 
 #[test]
+fn c14_vary_leaves_as_the_origin_sent_it() {
+    let by_header = r#"{"scope": ["account"], "by": "header"}"#;
+    for cache in [SCOPED, by_header, r#"{"scope": "public"}"#] {
+        for sent in [&[][..], &["accept"], &["accept", "x-other"], &["*"]] {
+            let mut headers = vec![(":status", "200")];
+            headers.extend(sent.iter().map(|value| ("vary", *value)));
+            let got = through(&plan(cache, &AMY), &headers).unwrap();
+            assert_eq!(values(&got, "vary").join(", "), sent.join(", "), "{cache}");
+        }
+    }
+}
+
+#[test]
 fn c24_cache_status_is_added_to_and_says_hit_or_forward_and_not_both() {
     let plan = plan(SCOPED, &AMY);
     let seal = digits(&plan.marker.unwrap());

@@ -200,14 +200,60 @@ fn c21_c22_nothing_reaches_over_scopes() {
         ("cache-group-invalidation", "\"a\""),
         ("no-vary-search", "params"),
     ]);
-    let sent = edited(&headers, &response(&told("scoped;path"), &headers));
-    for name in ["cache-groups", "cache-group-invalidation", "no-vary-search"] {
-        assert_eq!(values(&sent, name), [""; 0], "{name}");
+    // Where there is but one scope too: an answer to a GET ends nobody's copies.
+    for word in ["scoped;path", "scoped;header", "public", "bypass"] {
+        let told = told(word);
+        assert!(told.instruction.is_some(), "{word}");
+        let sent = edited(&headers, &response(&told, &headers));
+        for name in ["cache-groups", "cache-group-invalidation", "no-vary-search"] {
+            assert_eq!(values(&sent, name), [""; 0], "{word} {name}");
+        }
+        assert_eq!(
+            values(&sent, "x-tidegate-kept-cache-groups"),
+            ["\"a\", \"b\""],
+            "{word}"
+        );
     }
-    assert_eq!(
-        values(&sent, "x-tidegate-kept-cache-groups"),
-        ["\"a\", \"b\""]
-    );
+}
+
+#[test]
+fn c14_vary_is_never_made_a_star() {
+    let sent: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("vary", "accept"), ("vary", "cookie")],
+        &[("set-cookie", "a=b")],
+        &[("cache-control", "private")],
+        &[
+            ("cache-control", "public"),
+            ("cdn-cache-control", "max-age=9"),
+        ],
+    ];
+    for word in [
+        "scoped;path",
+        "scoped;header",
+        "scoped;header;authorized;own",
+        "public",
+        "bypass",
+        "off",
+        "nothing that we tell",
+    ] {
+        let told = told(word);
+        assert_eq!(
+            told.instruction.is_none(),
+            word.starts_with("nothing"),
+            "{word}"
+        );
+        for sent in sent {
+            let headers = [&[(":status", "200")][..], sent].concat();
+            let headers = lines(&headers);
+            let behind = edited(&headers, &response(&told, &headers));
+            let vary = values(&behind, "vary");
+            assert!(
+                !vary.iter().any(|value| value.contains('*')),
+                "{word} {vary:?}"
+            );
+        }
+    }
 }
 
 #[test]

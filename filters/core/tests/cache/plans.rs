@@ -114,7 +114,7 @@ fn c3_the_request_was_authorized_though_its_token_is_gone() {
 }
 
 #[test]
-fn c16_c17_every_spelling_of_a_path_is_a_key_of_its_own() {
+fn c15_c16_c17_every_spelling_of_a_path_is_a_key_of_its_own() {
     let policy = policy(ROUTES);
     let mut asked = Asked::new(&policy);
     let paths = [

@@ -20,6 +20,7 @@ fn e1_e2_an_id_in_a_header_whatever_else_differs() {
             .with("webhook-timestamp", time)
             .with("webhook-signature", &format!("v1,{time}"))
             .with("traceparent", time)
+            .with("date", time)
     };
     // Where a header names it, nothing waits for the body.
     let running = world.head(&delivery("1")).got().ran();
@@ -92,6 +93,22 @@ fn e8_an_event_by_its_digest() {
     world.run(&event("1"), 200, b"ok");
     world.send(&event("2")).replayed();
     world.send(&Ask::event("{\"n\":1}")).ran();
+}
+
+/// Shopify delivers an event once for each subscription, each time under another webhook id.
+#[test]
+fn e11_two_subscriptions_deliver_one_event() {
+    let delivery = |event: &str, webhook: &str| {
+        let event = Ask::event("{}").with("x-shopify-event-id", event);
+        event.with("x-shopify-webhook-id", webhook)
+    };
+    let mut by_event = world(json!([{"header": "x-shopify-event-id"}]));
+    by_event.run(&delivery("e1", "w1"), 200, b"");
+    by_event.send(&delivery("e1", "w2")).replayed();
+    by_event.send(&delivery("e2", "w1")).ran();
+    let mut by_webhook = world(json!([{"header": "x-shopify-webhook-id"}]));
+    by_webhook.run(&delivery("e1", "w1"), 200, b"");
+    by_webhook.run(&delivery("e1", "w2"), 200, b"");
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 use tidegate_core::denial::Denial;
+use tidegate_core::idempotency::{Capture, Outcome, Turn};
 use tidegate_core::key::Secret;
 use tidegate_core::policy::Policy;
+use tidegate_core::records::drive;
 use tidegate_core::store::{MemoryStore, Slot, Store, StoreError, Swap, Version};
 
-use crate::world::{Ask, BURST, Got, World, decided, policy, told};
+use crate::world::{Ask, BURST, Got, SECOND, World, decided, policy, told};
 
 /// A store that counts what it is asked and fails at one call, or from one call on.
 #[derive(Default, Clone)]
@@ -172,6 +174,8 @@ struct Raced {
     policy: Policy,
     now: u64,
     rival: Option<Ask>,
+    /// The rival is answered by then, too.
+    answered: bool,
 }
 
 impl Store for Raced {
@@ -189,6 +193,16 @@ impl Store for Raced {
         {
             let decision = decided(&self.policy, &mut self.inner, self.now, &rival, 1000);
             assert_eq!(decision.denial, None);
+            if self.answered {
+                let Turn::Run(running) = decision.turn else {
+                    panic!("the rival does not run: {:?}", decision.turn);
+                };
+                let mut capture = Capture::new(201, &[], 100);
+                capture.push(b"the rival's");
+                let answer = capture.stored(running.place.owner).unwrap();
+                let (room, place) = (&self.policy.room, &running.place);
+                drive::store_answer(&mut self.inner, room, place, &answer).unwrap();
+            }
         }
         self.inner.swap(slot, version, bytes)
     }
@@ -201,6 +215,7 @@ fn raced(rule: &Value, ask: &Ask) -> (World<Raced>, Got) {
         policy: policy.clone(),
         now: 0,
         rival: Some(ask.clone()),
+        answered: false,
     };
     let mut world = World::on(policy, store);
     world.store.now = world.now;
@@ -224,5 +239,39 @@ fn a15_a16_who_loses_the_race_is_told_to_come_back_and_not_charged() {
         let mut after = World::on(world.policy, world.store.inner);
         after.now = world.now;
         assert_eq!(after.left(), BURST - 1);
+    }
+}
+
+/// Who finds a claim that is free again, because its lease ended or because it was released, and is overtaken before its own
+/// claim, finds what was stored in between, and does not run.
+#[test]
+fn a16_a19_who_is_overtaken_at_a_free_claim_gets_what_was_stored() {
+    let rule = json!({"key": "required", "lease": "30s", "unknown": "retry"});
+    let ask = Ask::bare("/charges/new").with("idempotency-key", "k");
+    for before in ["nothing", "expired", "released"] {
+        let mut world = World::of(rule.clone());
+        if before != "nothing" {
+            let first = world.send(&ask).ran();
+            if before == "released" {
+                world.end(&first, Outcome::NotSent);
+            }
+            world.now += 30 * SECOND;
+        }
+        let store = Raced {
+            inner: world.store,
+            policy: world.policy.clone(),
+            now: world.now,
+            rival: Some(ask.clone()),
+            answered: true,
+        };
+        let mut raced = World::on(world.policy, store);
+        raced.now = world.now;
+        let replay = raced.send(&ask).replayed();
+        assert!(raced.store.rival.is_none(), "{before}: nobody overtook");
+        assert_eq!(
+            (replay.status, &*replay.body),
+            (201, &b"the rival's"[..]),
+            "{before}"
+        );
     }
 }

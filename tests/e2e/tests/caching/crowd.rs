@@ -198,26 +198,26 @@ async fn crowd(kind: Kind) {
 }
 
 #[tokio::test]
-async fn c1_c2_nobody_gets_a_copy_of_another_of_cache_v2() {
+async fn c1_c2_c3_c13_nobody_gets_a_copy_of_another_of_cache_v2() {
     crowd(Kind::V2).await;
 }
 
 #[tokio::test]
-async fn c1_c2_nobody_gets_a_copy_of_another_of_the_older_cache() {
+async fn c1_c2_c3_c13_nobody_gets_a_copy_of_another_of_the_older_cache() {
     crowd(Kind::V1).await;
 }
 
 #[tokio::test]
-async fn c1_c2_nobody_gets_a_copy_of_another_of_varnish() {
+async fn c1_c2_c3_nobody_gets_a_copy_of_another_of_varnish() {
     crowd(Kind::Varnish).await;
 }
 
 #[tokio::test]
-async fn c1_c2_nobody_gets_a_copy_of_another_of_varnish_without_a_sidecar() {
+async fn c1_c2_c3_nobody_gets_a_copy_of_another_of_varnish_without_a_sidecar() {
     crowd(Kind::NoSidecar).await;
 }
 
 #[tokio::test]
-async fn c1_c2_nobody_gets_a_copy_of_another_of_nginx() {
+async fn c1_c2_c3_nobody_gets_a_copy_of_another_of_nginx() {
     crowd(Kind::Nginx).await;
 }

@@ -5,7 +5,7 @@ use tidegate_e2e::Client;
 use crate::Bench;
 
 #[tokio::test]
-async fn odd_values_are_an_identity_or_a_400_and_no_concern_elsewhere() {
+async fn d1_d4_odd_values_are_an_identity_or_a_400_and_no_concern_elsewhere() {
     let bench = Bench::start().await;
     let long = vec![b'x'; 8 << 10];
     let (edge, over) = (&long[..1_024], &long[..1_025]);

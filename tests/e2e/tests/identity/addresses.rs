@@ -13,7 +13,7 @@ async fn start(hops: u32) -> Envoy {
 }
 
 #[tokio::test]
-async fn d9_behind_a_trusted_hop_the_address_is_the_one_it_saw() {
+async fn d9_d11_d12_d13_behind_a_trusted_hop_the_address_is_the_one_it_saw() {
     let envoy = start(1).await;
     let table = [
         ("192.0.2.1", ADMITTED),
@@ -72,7 +72,7 @@ async fn d9_without_a_trusted_hop_no_header_changes_the_address() {
 }
 
 #[tokio::test]
-async fn each_route_says_what_becomes_of_strangers() {
+async fn d3_each_route_says_what_becomes_of_strangers() {
     let envoy = start(1).await;
     let get = |path: &str, address: &str| {
         Client::h1()

@@ -67,7 +67,7 @@ async fn d8_a_token_that_does_not_verify_is_refused_before_and_charged_to_nobody
 }
 
 #[tokio::test]
-async fn claims_are_read_nested_and_dotted_and_only_as_text() {
+async fn d3_d4_d7_claims_are_read_nested_and_dotted_and_only_as_text() {
     let issuer = Issuer::new("https://idp.test").unwrap();
     let claims = [
         // A nested claim, and one whose name has the dots in it: the latter goes before.

@@ -19,7 +19,7 @@ fn small(capacity: Value, full: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn a40_a_full_store_refuses_or_passes_as_the_policy_says_and_counts() {
+async fn a40_b18_a_full_store_refuses_or_passes_as_the_policy_says_and_counts() {
     for rule in [None, Some("pass")] {
         let policy = small(json!({"records": 8}), rule);
         let stand = Stand::start(&policy, |b| b.concurrency(2)).await;
@@ -91,7 +91,7 @@ const OVERHEAD: u64 = 500;
 const SLACK: u64 = 2 << 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a40_a_hundred_thousand_keys_take_no_more_than_the_policys_room() {
+async fn a_hundred_thousand_keys_take_no_more_than_the_policys_room() {
     let mut policy = small(json!({"records": ROOM}), Some("pass"));
     policy["routes"][0]["idempotency"] = json!({"key": "required", "ttl": "1s", "lease": "1s"});
     let origin = RawOrigin::start().await.unwrap();

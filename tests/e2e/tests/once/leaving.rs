@@ -33,7 +33,7 @@ async fn again(envoy: &Envoy, key: &str) -> String {
 }
 
 #[tokio::test]
-async fn a20_a_client_that_hangs_up_leaves_an_unknown_outcome() {
+async fn a23_a_client_that_hangs_up_leaves_an_unknown_outcome() {
     let stand = Played::of(json!({"key": "required"})).await;
     let slow = vec![wait(1_000), answer("200 OK", "", b"made")];
     let halves = vec![half(), wait(1_000), send("defghij")];
@@ -106,7 +106,7 @@ async fn a21_a_client_that_hangs_up_before_its_body_is_whole_frees_the_key() {
 }
 
 #[tokio::test]
-async fn a20_a_stream_that_is_cancelled_leaves_an_unknown_outcome_and_its_connection_alone() {
+async fn a23_a_stream_that_is_cancelled_leaves_an_unknown_outcome_and_its_connection_alone() {
     let stand = Played::of(json!({"key": "required"})).await;
     stand
         .origin

@@ -80,7 +80,7 @@ async fn a23_sent_and_not_answered_is_unknown_and_held() {
 }
 
 #[tokio::test]
-async fn a18_an_answer_that_came_whole_is_stored_whatever_comes_behind_it() {
+async fn a23_an_answer_that_came_whole_is_stored_whatever_comes_behind_it() {
     let stand = Played::of(json!({"key": "required"})).await;
     let made = || answer("201 Created", "", b"made");
     let cases = [
@@ -117,7 +117,7 @@ async fn a18_an_answer_that_came_whole_is_stored_whatever_comes_behind_it() {
 }
 
 #[tokio::test]
-async fn a22_by_503_and_429_the_origin_did_not_take_it() {
+async fn a23_by_503_and_429_the_origin_did_not_take_it() {
     let mut rules = policy(&json!({"key": "required"}));
     let changed = json!({
         "name": "changed", "match": {"path": "/changed"},

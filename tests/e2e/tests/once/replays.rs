@@ -27,7 +27,7 @@ const NOT_KEPT: &str = "date: Mon, 01 Jan 2024 00:00:00 GMT\r\nset-cookie: sid=1
     keep-alive: timeout=7\r\nconnection: x-hop, keep-alive\r\nx-hop: 7\r\nvia: 1.1 origin\r\nx-envoy-upstream-service-time: 7\r\n";
 
 #[tokio::test]
-async fn a11_a25_to_a32_what_is_replayed_and_what_is_not() {
+async fn a11_a25_to_a29_a31_a32_what_is_replayed_and_what_is_not() {
     let stand = Played::of(json!({"key": "required"})).await;
     let body = b"{\"id\": \"ch_1\",\r\n \"text\": \"\xc3\xa9\xff\x00\"}";
     let all = [KEPT, NOT_KEPT].concat();
@@ -72,7 +72,7 @@ async fn a11_a25_to_a32_what_is_replayed_and_what_is_not() {
 }
 
 #[tokio::test]
-async fn a18_a24_a29_a43_every_status_and_way_to_write_an_answer() {
+async fn a11_a24_a29_a43_every_status_and_way_to_write_an_answer() {
     let stand = Played::of(json!({"key": "required"})).await;
     let cases: [(&str, Step, u16, &[u8]); 12] = [
         ("empty", answer("200 OK", "", b""), 200, b""),

@@ -9,7 +9,7 @@ use crate::stand::{BODY, CHARGES, SOON, Stand, charge, nameless, policy};
 use crate::{KEY, is_replay};
 
 #[tokio::test]
-async fn a15_in_shadow_everything_runs_and_is_counted() {
+async fn in_shadow_everything_runs_and_is_counted() {
     for whole in [true, false] {
         let mut policy = policy(&json!({"key": "required", "max_body": "1KiB"}));
         let policy_or_route = if whole {

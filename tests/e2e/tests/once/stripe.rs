@@ -138,7 +138,7 @@ async fn a23_a_charge_whose_outcome_is_unknown_is_not_made_again() {
 }
 
 #[tokio::test]
-async fn a22_a_charge_that_was_not_taken_is_made_by_the_retry() {
+async fn a23_a_charge_that_was_not_taken_is_made_by_the_retry() {
     let Some(python) = python() else { return };
     let stand = stand(json!({"key": "required"})).await;
     stand

@@ -188,7 +188,7 @@ async fn e8_a_replay_with_a_fresh_id_is_caught_by_its_body() {
 }
 
 #[tokio::test]
-async fn e6_an_event_without_an_identity_is_delivered() {
+async fn an_event_without_an_identity_is_delivered() {
     let stand = start().await;
     for (path, lines, body) in [
         ("/hooks/header/n", &[][..], "{}"),

@@ -64,7 +64,7 @@ async fn b33_head_is_refused_with_the_headers_of_get_and_no_body() {
 }
 
 #[tokio::test]
-async fn b16_b29_every_refusal_is_a_problem_and_never_reaches_the_origin() {
+async fn b15_b16_b28_b29_every_refusal_is_a_problem_and_never_reaches_the_origin() {
     let (envoy, origin) = start(&policy(&json!({}))).await;
     for _ in 0..2 {
         assert_eq!(get(&envoy, "/", "drained").await.status, 200);
