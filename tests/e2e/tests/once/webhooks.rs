@@ -7,7 +7,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tidegate_e2e::{Answer, Client, Reply, eventually, flood};
 
-use crate::stand::{SOON, Stand};
+use crate::parts::{Parts, send_as};
+use crate::script::answer;
+use crate::stand::{Played, SOON, Stand};
 use crate::{REPLAYED, is_replay, is_replay_of, is_running};
 
 /// One endpoint for each way to tell an event.
@@ -277,6 +279,48 @@ async fn e4_e5_of_200_deliveries_at_once_one_is_taken() {
         }
         assert_eq!(stand.origin.count(path), 1, "{path}");
     }
+}
+
+#[tokio::test]
+async fn e10_no_byte_of_a_delivery_changes_on_its_way() {
+    let stand = Played::start(&policy(), |b| b.concurrency(2)).await;
+    stand.origin.play(vec![answer("200 OK", "", b"")]);
+    // Another event each time. What a parser would write otherwise, a large one, every byte there is, and hardly any.
+    let event = |n: usize| {
+        let text = r#"{ "data" : {"id": "caf\u00e9\/ N", "id":"N"},	"n": 1.0e+01 , "n":1}"#;
+        format!("\r\n{}\n\n", text.replace('N', &n.to_string())).into_bytes()
+    };
+    let large = |n: usize| {
+        let filler = "y".repeat(200_000);
+        format!(r#"{{"filler":"{filler}","data":{{"id":{n}}}}}"#).into_bytes()
+    };
+    let every = |n: usize| {
+        let bytes = (0..=255).cycle().take(70_000);
+        bytes.chain(n.to_be_bytes()).collect::<Vec<u8>>()
+    };
+    let least = |n: usize| n.to_be_bytes()[7..].to_vec();
+    let bodies: [&dyn Fn(usize) -> Vec<u8>; 4] = [&event, &large, &every, &least];
+    let mut sent = 0;
+    for path in [
+        "/hooks/json/b",
+        "/hooks/digest/b",
+        "/hooks/header/b",
+        "/hooks/any/b",
+    ] {
+        for body in bodies {
+            for h2 in [false, true] {
+                sent += 1;
+                let body = body(sent);
+                let parts = Parts::new(body.chunks(9_973).map(<[u8]>::to_vec).collect(), None);
+                let told = send_as("application/json", &stand.envoy, path, "k", h2, parts).await;
+                assert_eq!(told.status, 200, "{path}: {told:?}");
+                let got = stand.origin.sent();
+                assert_eq!(got.len(), sent, "{path}");
+                assert!(got[sent - 1].body == body, "{path}: {} bytes", body.len());
+            }
+        }
+    }
+    assert_eq!(sent, 32);
 }
 
 #[tokio::test]
