@@ -19,8 +19,12 @@ RUNNER := wasm-bindgen-test-runner
 define e2e
 	binary=$$(scripts/envoy $(1)); \
 	echo "end to end, Envoy $(1)"; \
-	TIDEGATE_ENVOY=$$binary $(CARGO) test -p tidegate-e2e -- --show-output
+	TIDEGATE_ENVOY=$$binary $(CARGO) test -p tidegate-e2e -- --show-output $(call keep,e2e-$(1))
 endef
+
+# Shows what a run of tests says, and keeps it for the conformance report.
+RESULTS := target/test-results
+keep = 2>&1 | (mkdir -p $(RESULTS) && tee $(RESULTS)/$(1).log)
 
 .PHONY: help
 help: ## List the targets
@@ -61,11 +65,11 @@ test: need lint test-core test-wasm build build-test test-cli policies rules ## 
 
 test-core: ## Test the core natively
 	@scripts/need cargo
-	$(CARGO) test -p tidegate-core --all-features
+	$(CARGO) test -p tidegate-core --all-features $(call keep,core)
 
 test-cli: build ## Test the command line as a process
 	@scripts/need cargo
-	$(CARGO) test -p tidegate-cli
+	$(CARGO) test -p tidegate-cli $(call keep,cli)
 
 .PHONY: policies
 policies: build ## Lint and test every policy in policies/, and pack them into dist/policies/
@@ -91,6 +95,16 @@ test-matrix: build build-test ## Test end to end on every Envoy that is supporte
 	@for version in $(ENVOY) $(ENVOY_BETWEEN) $(ENVOY_OLDEST); do \
 		$(MAKE) test-e2e ENVOY=$$version; \
 	done
+
+.PHONY: conformance conformance-check
+conformance: build build-test ## Run the tests of every statement, print which of them hold it, and write docs/conformance.md
+	@scripts/need cargo envoy
+	@TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run -q -p tidegate-conformance
+
+conformance-check: ## The same of the runs that `make test` made: no test runs again, and docs/conformance.md has to be as it is
+	@scripts/need cargo
+	$(CARGO) test -q -p tidegate-conformance
+	@$(CARGO) run -q -p tidegate-conformance -- --check --from $(RESULTS)/core.log $(RESULTS)/cli.log $(RESULTS)/e2e-$(ENVOY).log
 
 .PHONY: rules compose-test
 rules: ## Check and test the Prometheus rules, and check the Grafana dashboard

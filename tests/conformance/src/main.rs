@@ -132,7 +132,7 @@ fn table(rows: &[&Row<'_>]) -> Table {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["statement", "level", "test", "result"]);
+        .set_header(["statement", "level", "test", "in", "result"]);
     for row in rows {
         let statement = row.statement;
         let number = statement.number.to_string();
@@ -141,7 +141,7 @@ fn table(rows: &[&Row<'_>]) -> Table {
         let mut first = Some((number, &*statement.level));
         if row.tests.is_empty() {
             let (number, level) = first.take().unwrap_or_default();
-            table.add_row([&number, level, reason.unwrap_or_default(), result]);
+            table.add_row([&number, level, reason.unwrap_or_default(), "", result]);
         }
         for test in &row.tests {
             let (number, level) = first.take().unwrap_or_default();
@@ -150,7 +150,7 @@ fn table(rows: &[&Row<'_>]) -> Table {
                 (true, _) => result,
                 (false, _) => log::shown(test.outcome),
             };
-            table.add_row([&number, level, test.name, said]);
+            table.add_row([&number, level, test.name, test.source, said]);
         }
     }
     table
