@@ -434,6 +434,61 @@ fn claims_are_verified_before_the_gate() {
 }
 
 #[test]
+fn d15_names_in_certificates_want_certificates_that_are_validated() {
+    let by_name = policy("").replace(
+        r#"{"header": "x-api-key", "secret": true}"#,
+        r#"{"san": "uri"}"#,
+    );
+    let chain = "    - filters:\n";
+    // A transport socket that asks for certificates, or does not, with this in its common context.
+    let tls = |asks: bool, common: &str| {
+        let socket = "typed_config: {\"@type\": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext";
+        format!(
+            "    - transport_socket:\n        name: tls\n        {socket},\n          require_client_certificate: {asks}, common_tls_context: {{{common}}}}}\n      filters:\n"
+        )
+    };
+    let said = |policy: &str, asks, common: &str, expected: &[(&str, &str)]| {
+        says(
+            policy,
+            "gate.yaml",
+            &[(chain, &tls(asks, common))],
+            expected,
+        );
+    };
+    let trusted = "validation_context: {trusted_ca: {filename: ca.pem}";
+    let any = (
+        "require_client_certificate",
+        "add a `validation_context` with a `trusted_ca`",
+    );
+    for common in [
+        "",
+        "validation_context: {}",
+        "combined_validation_context: {default_validation_context: {match_typed_subject_alt_names: []}}",
+    ] {
+        said(&by_name, true, common, &[any]);
+        // Where none is asked for there is none; and who is known otherwise does not depend on any.
+        said(&by_name, false, common, &[]);
+        said(&policy(""), true, common, &[]);
+    }
+    for common in [
+        &format!("{trusted}}}"),
+        "validation_context: {verify_certificate_spki: [x]}",
+        "validation_context_sds_secret_config: {name: ca}",
+        "combined_validation_context: {default_validation_context: {}, validation_context_sds_secret_config: {name: ca}}",
+    ] {
+        said(&by_name, true, common, &[]);
+    }
+    let untrusted = format!("{trusted}, trust_chain_verification: ACCEPT_UNTRUSTED}}");
+    for asks in [true, false] {
+        let found = (
+            "trust_chain_verification",
+            "leave `trust_chain_verification` out",
+        );
+        said(&by_name, asks, &untrusted, &[found]);
+    }
+}
+
+#[test]
 fn keys_are_in_the_environment() {
     let signed = policy("").replace(
         r#""identity": {"#,

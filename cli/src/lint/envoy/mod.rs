@@ -5,6 +5,7 @@
 
 mod admin;
 mod bodies;
+mod certificates;
 mod environment;
 mod file;
 mod filter;
@@ -159,6 +160,7 @@ fn gate(
 ) {
     order::check(chain, index, findings);
     identity::check(policy, chain, index, findings);
+    certificates::check(policy, chain, findings);
     environment::check(policy, mount, findings);
     bodies::check(policy, chain, mount, findings);
     paths::check(chain, findings);

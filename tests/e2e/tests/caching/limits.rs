@@ -17,7 +17,7 @@ fn limited(kind: Kind) -> Value {
 }
 
 #[tokio::test]
-async fn b28_a_refusal_is_in_no_cache() {
+async fn b28_b29_a_refusal_is_in_no_cache() {
     for kind in [Kind::V2, Kind::V1, Kind::Varnish, Kind::Nginx] {
         if kind.skipped() {
             continue;
@@ -32,6 +32,7 @@ async fn b28_a_refusal_is_in_no_cache() {
                 let refused = stand.get(path, "amy", PUBLIC).await;
                 assert_eq!(refused.status, 429, "{kind:?} {path}");
                 assert_eq!(refused.header("cache-control"), Some("no-store"));
+                assert_eq!(refused.header("cache-status"), None, "{kind:?} {path}");
                 is_clean(&refused);
             }
         }
