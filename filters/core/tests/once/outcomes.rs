@@ -3,7 +3,7 @@
 use tidegate_core::idempotency::Outcome;
 
 #[test]
-fn a20_a21_a23_the_details_of_a_response_tell_what_became_of_the_call() {
+fn a21_a23_the_details_of_a_response_tell_what_became_of_the_call() {
     use Outcome::{Answered, Lost, NotSent};
     // The details, whether a host was chosen, and what that makes of a call.
     let table = [
