@@ -28,7 +28,10 @@ struct Wire {
 /// Connects to Envoy from 127.0.0.`from`.
 pub(crate) async fn connect(to: SocketAddr, from: u8) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
-    socket.bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, from)), 0))?;
+    socket.bind(SocketAddr::new(
+        IpAddr::V4(Ipv4Addr::new(127, 0, 0, from)),
+        0,
+    ))?;
     let stream = socket.connect(to).await?;
     stream.set_nodelay(true)?;
     Ok(stream)
@@ -48,7 +51,11 @@ pub(crate) async fn run(plan: Plan, to: SocketAddr, history: &History) -> io::Re
         told.protocol = "HTTP/1.1";
         history.tell(told);
     }
-    let bodiless = |index: usize| plan.requests.get(index).is_some_and(|r| r.told.method == "HEAD");
+    let bodiless = |index: usize| {
+        plan.requests
+            .get(index)
+            .is_some_and(|r| r.told.method == "HEAD")
+    };
     for act in plan.acts {
         match act {
             Act::Send(bytes) => {
@@ -149,7 +156,8 @@ impl Wire {
             let Some(line) = self.line().await else {
                 return (body, false);
             };
-            let Ok(size) = usize::from_str_radix(line.split(';').next().unwrap_or_default(), 16) else {
+            let Ok(size) = usize::from_str_radix(line.split(';').next().unwrap_or_default(), 16)
+            else {
                 return (body, false);
             };
             if size == 0 {

@@ -258,7 +258,10 @@ impl Shared {
         };
         let filling = "x".repeat(size);
         let secret = secret.unwrap_or_else(|| "none".to_owned());
-        let body = format!("{{\"number\":{},\"secret\":\"{secret}\",\"x\":\"{filling}\"}}", told.number);
+        let body = format!(
+            "{{\"number\":{},\"secret\":\"{secret}\",\"x\":\"{filling}\"}}",
+            told.number
+        );
         let cached = matches!(told.kind, Kind::Mine | Kind::Shared | Kind::Public);
         let control = match dice.u8(0..10) {
             _ if !cached => None,
@@ -285,7 +288,8 @@ impl Shared {
         match dice.u8(0..40) {
             // What only the gate and its role `origin` say to each other, said by the application.
             0 => lines += "x-tidegate-seal: 1\r\nx-tidegate-kept-cache-control: public\r\n",
-            1 => lines += "idempotent-replayed: true\r\n",
+            // Elsewhere it is the application's own.
+            1 if told.record.is_some() => lines += "idempotent-replayed: true\r\n",
             2 => lines += "ratelimit: \"tenant-ceiling\";r=9999;t=0, \"x\", \"x\"\r\n",
             3 => lines += "vary: cookie\r\n",
             _ => {}

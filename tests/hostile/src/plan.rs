@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     pub(crate) acts: Vec<Act>,
 }
 
-const HOSTILE: [&str; 23] = [
+const HOSTILE: [&str; 24] = [
     "leaves within the head",
     "leaves within the body",
     "leaves before the answer",
@@ -36,6 +36,7 @@ const HOSTILE: [&str; 23] = [
     "half-closed",
     "half-closed within the body",
     "pipelined",
+    "slow head",
     "slow body",
     "chunked",
     "malformed chunks",
@@ -63,8 +64,14 @@ impl Plan {
             acts: Vec::new(),
         };
         if !request.told.hostile.is_empty() || dice.u8(0..3) > 0 {
-            let more = if dice.u8(0..3) == 0 { dice.u64(1..4) } else { 0 };
-            let more: Vec<_> = (1..=more).map(|next| Request::new(number + next, dice, people)).collect();
+            let more = if dice.u8(0..3) == 0 {
+                dice.u64(1..4)
+            } else {
+                0
+            };
+            let more: Vec<_> = (1..=more)
+                .map(|next| Request::new(number + next, dice, people))
+                .collect();
             for (index, request) in [request].into_iter().chain(more).enumerate() {
                 plan.acts.push(Act::Send(request.head(&request.length())));
                 plan.acts.push(Act::Send(request.body.clone()));
@@ -146,6 +153,14 @@ impl Plan {
                 send(&all);
                 acts.extend([Act::Read(0), Act::Read(1), Act::Read(2)]);
                 self.requests.extend(more);
+            }
+            "slow head" => {
+                for piece in head.chunks((head.len() / 5).max(1)) {
+                    acts.push(Act::Send(piece.to_vec()));
+                    acts.push(Act::Wait(dice.u64(10..120)));
+                }
+                acts.push(Act::Send(body));
+                acts.push(Act::Read(0));
             }
             "slow body" => {
                 send(&head);

@@ -33,15 +33,15 @@ const fn quota(per_second: u32, burst: u32) -> Quota {
 }
 
 /// What an account may do, on the plan `paid`, and without one.
-const PAID: Quota = quota(30, 50);
-const FREE: Quota = quota(10, 20);
+const PAID: Quota = quota(10, 16);
+const FREE: Quota = quota(4, 8);
 
 /// What each tenant may do; the last one has an override.
-const TENANT: Quota = quota(60, 90);
-const LAST_TENANT: Quota = quota(40, 60);
+const TENANT: Quota = quota(16, 24);
+const LAST_TENANT: Quota = quota(10, 16);
 
 /// What an account may do on one route that does something.
-const CHARGES: Quota = quota(6, 8);
+const CHARGES: Quota = quota(2, 4);
 
 /// What is written into the policy, beside what is checked.
 fn written(quota: Quota, broken: Option<Break>) -> Value {

@@ -70,7 +70,9 @@ impl Head {
     /// For people.
     pub(crate) fn text(&self) -> String {
         let lines = self.lines.iter().take(8);
-        let lines: Vec<_> = lines.map(|(name, value)| format!("{name}: {value:.60}")).collect();
+        let lines: Vec<_> = lines
+            .map(|(name, value)| format!("{name}: {value:.60}"))
+            .collect();
         format!("{:.80} | {}", self.first, lines.join(" | "))
     }
 
@@ -83,7 +85,9 @@ impl Head {
         }
         let named = self.names().find(|name| name.starts_with("x-tidegate"));
         let text = String::from_utf8_lossy(body);
-        let in_text = text.contains("__tidegate=").then_some("__tidegate in a body");
+        let in_text = text
+            .contains("__tidegate=")
+            .then_some("__tidegate in a body");
         let problem = self.one("content-type") == Some("application/problem+json");
         let problem = problem
             .then(|| serde_json::from_slice::<Value>(body).ok())

@@ -11,19 +11,49 @@ use crate::run::Known;
 const SHOWN: usize = 5;
 
 /// Prints what happened and what did not hold.
-#[allow(clippy::print_stdout, clippy::print_stderr, reason = "this is what it is for")]
+#[allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is what it is for"
+)]
 pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
     let past = &known.past;
-    println!("seed {seed}, {seconds} s: {} requests, {} at the origin", past.told.len(), past.executions.len());
+    println!(
+        "seed {seed}, {seconds} s: {} requests, {} at the origin",
+        past.told.len(),
+        past.executions.len()
+    );
     for (what, table) in [
-        ("hostile", tally(past.told.values().map(|told| shown(told.hostile, "nothing")))),
-        ("protocols", tally(past.told.values().map(|told| told.protocol.to_owned()))),
-        ("kinds", tally(past.told.values().map(|told| format!("{:?}", told.kind)))),
-        ("answers", tally(past.told.keys().map(|number| ended(past, *number)))),
-        ("origin", tally(past.executions.iter().map(|one| one.conduct.to_owned()))),
+        (
+            "hostile",
+            tally(
+                past.told
+                    .values()
+                    .map(|told| shown(told.hostile, "nothing")),
+            ),
+        ),
+        (
+            "protocols",
+            tally(past.told.values().map(|told| told.protocol.to_owned())),
+        ),
+        (
+            "kinds",
+            tally(past.told.values().map(|told| format!("{:?}", told.kind))),
+        ),
+        (
+            "answers",
+            tally(past.told.keys().map(|number| ended(past, *number))),
+        ),
+        (
+            "origin",
+            tally(past.executions.iter().map(|one| one.conduct.to_owned())),
+        ),
         ("decisions", known.counted.logged.clone()),
     ] {
-        let table: Vec<_> = table.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let table: Vec<_> = table
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
         println!("{what}: {}", table.join(", "));
     }
     let memory = &known.memory;

@@ -85,7 +85,11 @@ impl Request {
         if let Who::Account(number) = who
             && let Some(query) = &people.all[number].query
         {
-            let divider = if request.told.path.contains('?') { '&' } else { '?' };
+            let divider = if request.told.path.contains('?') {
+                '&'
+            } else {
+                '?'
+            };
             let _ = write!(request.told.path, "{divider}{query}");
         }
         request
@@ -107,7 +111,9 @@ impl Request {
                 self.event(dice)
             }
             Kind::Change => {
-                method = *dice.choice(["POST", "PUT", "DELETE"].iter()).unwrap_or(&"PUT");
+                method = *dice
+                    .choice(["POST", "PUT", "DELETE"].iter())
+                    .unwrap_or(&"PUT");
                 self.body = b"changed".to_vec();
                 format!("/mine/{}", dice.u8(0..8))
             }
@@ -126,7 +132,8 @@ impl Request {
             Kind::Tried => "/tried".to_owned(),
             Kind::Plain => format!("/plain/{}", dice.u8(0..20)),
         };
-        if matches!(self.told.kind, Kind::Mine | Kind::Shared | Kind::Public) && dice.u8(0..8) == 0 {
+        if matches!(self.told.kind, Kind::Mine | Kind::Shared | Kind::Public) && dice.u8(0..8) == 0
+        {
             method = "HEAD";
         }
         method.clone_into(&mut self.told.method);
@@ -142,18 +149,38 @@ impl Request {
         };
         // A few keys of each moment, so that one comes from several at once, and again later.
         let era = self.told.number / BLOCK / 20;
-        let era = if dice.u8(0..4) == 0 { era.saturating_sub(1 + dice.u64(0..8)) } else { era };
+        let era = if dice.u8(0..4) == 0 {
+            era.saturating_sub(1 + dice.u64(0..8))
+        } else {
+            era
+        };
         let key = format!("key-{era}-{}", dice.u8(0..3));
         let amount = if dice.u8(0..12) == 0 { 99 } else { era % 50 };
-        let padding = if dice.u8(0..10) == 0 { 20_000 } else { dice.usize(0..200) };
+        let padding = if dice.u8(0..10) == 0 {
+            20_000
+        } else {
+            dice.usize(0..200)
+        };
         // The same key has the same body, but for those that are meant to differ.
-        let padding = if self.told.kind == Kind::Uploads { padding } else { (era % 7 * 31) as usize };
-        self.body = format!("{{\"amount\":{amount},\"note\":\"{}\"}}", "n".repeat(padding)).into_bytes();
+        let padding = if self.told.kind == Kind::Uploads {
+            padding
+        } else {
+            (era % 7 * 31) as usize
+        };
+        self.body = format!(
+            "{{\"amount\":{amount},\"note\":\"{}\"}}",
+            "n".repeat(padding)
+        )
+        .into_bytes();
         if dice.u8(0..150) == 0 {
             self.body.resize(40_000, b' ');
         }
         self.line("content-type", "application/json");
-        let spelt = if dice.bool() { format!("\"{key}\"") } else { key.clone() };
+        let spelt = if dice.bool() {
+            format!("\"{key}\"")
+        } else {
+            key.clone()
+        };
         if dice.u8(0..25) > 0 {
             self.line("idempotency-key", spelt);
             let who = self.told.who;
@@ -174,7 +201,11 @@ impl Request {
                 format!("header {id}")
             }
             1 => {
-                self.body = format!("{{\"data\":{{\"id\":\"{id}\"}},\"attempt\":{}}}", dice.u8(0..9)).into_bytes();
+                self.body = format!(
+                    "{{\"data\":{{\"id\":\"{id}\"}},\"attempt\":{}}}",
+                    dice.u8(0..9)
+                )
+                .into_bytes();
                 format!("json {id}")
             }
             _ => {
@@ -205,11 +236,18 @@ impl Request {
             "an identity with underscores too" => self.line("x_tenant", "tenant-1"),
             "an identity of 2 KiB" => self.line("x-tenant", "t".repeat(2_048)),
             "a token of another issuer" => {
-                self.line("authorization", "Bearer eyJhbGciOiJFUzI1NiJ9.eyJ0ZW5hbnQiOiJ0ZW5hbnQtMSJ9.AAAA");
+                self.line(
+                    "authorization",
+                    "Bearer eyJhbGciOiJFUzI1NiJ9.eyJ0ZW5hbnQiOiJ0ZW5hbnQtMSJ9.AAAA",
+                );
             }
             "a reserved header" => self.line("x-tidegate-scope", "0".repeat(64)),
             "a reserved parameter" => {
-                let divider = if self.told.path.contains('?') { '&' } else { '?' };
+                let divider = if self.told.path.contains('?') {
+                    '&'
+                } else {
+                    '?'
+                };
                 let mark = "0".repeat(64);
                 let _ = write!(self.told.path, "{divider}__tidegat%65={mark}");
             }

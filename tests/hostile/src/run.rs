@@ -106,12 +106,22 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
     };
     counted.log(&envoy.access_log()?);
     let past = past();
-    let kept = past.executions.iter().filter(|execution| execution.kept > 0);
+    let kept = past
+        .executions
+        .iter()
+        .filter(|execution| execution.kept > 0);
     let memory = Memory {
         before: heap,
         after: envoy.heap_bytes().await?,
-        bound: if broken == Some(Break::Memory) { 0 } else { policy::bound() },
-        copies: (kept.clone().count() as u64, kept.map(|execution| execution.kept).sum()),
+        bound: if broken == Some(Break::Memory) {
+            0
+        } else {
+            policy::bound()
+        },
+        copies: (
+            kept.clone().count() as u64,
+            kept.map(|execution| execution.kept).sum(),
+        ),
     };
     Ok(Known {
         counted,
@@ -141,7 +151,7 @@ async fn start(
         Some(Break::Vm) => "dist/tidegate-test.wasm",
         _ => "dist/tidegate.wasm",
     };
-    let timeout = format!("{}ms", policy::TIMEOUT_MS);
+    let timeout = format!("{}s", policy::TIMEOUT_MS / 1_000);
     let all = json!({"name": "all", "match": {"prefix": "/"}, "route": {"cluster": "origin", "timeout": timeout}});
     let builder = Envoy::builder()
         .concurrency(WORKERS)
@@ -171,7 +181,8 @@ impl Work {
         while Instant::now() < self.until {
             let plan = self.next.fetch_add(1, Ordering::Relaxed);
             let number = plan * BLOCK;
-            let mut dice = fastrand::Rng::with_seed(self.seed ^ plan.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let mut dice =
+                fastrand::Rng::with_seed(self.seed ^ plan.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             // A connection that fails is an end of the requests on it, which are written down.
             if dice.u8(0..3) == 0 {
                 let _ = streams::run(number, &mut dice, &self.people, self.to, &self.history).await;
@@ -204,7 +215,14 @@ impl Work {
 async fn watch(envoy: &Envoy, until: Instant) -> Vec<String> {
     let mut odd = Vec::new();
     let client = Client::h1();
-    let paths = ["/", "/limits", "/records", "/policy", "/limits?account=key-0-0"];
+    let record = "/records?method=POST&path=/charges&key=key-1-1&host=api.test&tenant=tenant-0&account=key-0-0";
+    let paths = [
+        "/",
+        "/limits",
+        "/policy",
+        "/limits?tenant=tenant-0&account=key-0-0",
+        record,
+    ];
     for path in paths.iter().cycle() {
         if Instant::now() >= until {
             break;
@@ -227,7 +245,10 @@ async fn kill(envoy: &Envoy, until: Instant, broken: Option<Break>) -> bool {
     let left = until.saturating_duration_since(Instant::now());
     tokio::time::sleep(left / 2).await;
     let pid = envoy.pid().to_string();
-    let killed = tokio::process::Command::new("kill").args(["-KILL", &pid]).status().await;
+    let killed = tokio::process::Command::new("kill")
+        .args(["-KILL", &pid])
+        .status()
+        .await;
     killed.is_ok_and(|status| status.success())
 }
 
@@ -254,7 +275,10 @@ fn gone(past: Past, people: Arc<People>, before: tidegate_e2e::envoy::Vms, log: 
 async fn quiet(envoy: &Envoy) -> Result<()> {
     let mut lines = 0;
     eventually(SOON, async || {
-        for name in ["http.plain.downstream_rq_active", "cluster.origin.upstream_rq_active"] {
+        for name in [
+            "http.plain.downstream_rq_active",
+            "cluster.origin.upstream_rq_active",
+        ] {
             let active = envoy.stat(name).await?;
             ensure!(active == 0, "{name}: {active}");
         }

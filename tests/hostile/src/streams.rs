@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use h2::Reason;
-use h2::client::{ResponseFuture, SendRequest};
 use h2::RecvStream;
+use h2::client::{ResponseFuture, SendRequest};
 use http::{HeaderName, HeaderValue};
 use hyper::body::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -26,7 +26,10 @@ pub fn fields(data: &[u8]) {
     let twice = join(&ours, &again);
     for (name, value) in &joined {
         if !name.starts_with("ratelimit") {
-            assert!(value.bytes().all(|byte| byte.is_ascii_digit()), "{name}: {value}");
+            assert!(
+                value.bytes().all(|byte| byte.is_ascii_digit()),
+                "{name}: {value}"
+            );
             continue;
         }
         let names = names(value.as_bytes()).unwrap_or_else(|| panic!("{name}: {value}"));

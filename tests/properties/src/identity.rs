@@ -56,8 +56,7 @@ fn who(
     facts: &CaseFacts,
 ) -> Result<Who, (String, &'static str)> {
     let request = asked.request(lines, facts);
-    let identity =
-        Identity::of(rules, &request).map_err(|found| (found.source, found.fault))?;
+    let identity = Identity::of(rules, &request).map_err(|found| (found.source, found.fault))?;
     let parts = [&identity.tenant, &identity.account, &identity.plan].map(|part| {
         let part = part.as_ref()?;
         let secret = part.source == "x-api-key";
@@ -175,7 +174,10 @@ fn facts(lines: &[Line<'_>]) -> CaseFacts {
     CaseFacts {
         address: text(b"(address)").unwrap_or_else(|| "192.0.2.1:4711".to_owned()),
         claims: text(b"(claims)").and_then(|claims| serde_json::from_str(&claims).ok()),
-        san: text(b"(san)").map(|san| (SanType::Uri, san)).into_iter().collect(),
+        san: text(b"(san)")
+            .map(|san| (SanType::Uri, san))
+            .into_iter()
+            .collect(),
         address_key: KEY.to_vec(),
         unix_seconds: NOW,
         ..CaseFacts::default()

@@ -29,8 +29,15 @@ pub fn key(data: &[u8]) {
         return;
     };
     let key = key.expect("a line is there");
-    assert!(!key.is_empty() && key.len() <= max, "{} of {max}", key.len());
-    assert!(key.iter().all(|byte| (b' '..=b'~').contains(byte)), "{key:?}");
+    assert!(
+        !key.is_empty() && key.len() <= max,
+        "{} of {max}",
+        key.len()
+    );
+    assert!(
+        key.iter().all(|byte| (b' '..=b'~').contains(byte)),
+        "{key:?}"
+    );
     let mut written = vec![b'"'];
     for byte in &key {
         if matches!(byte, b'"' | b'\\') {
@@ -48,4 +55,3 @@ pub fn key(data: &[u8]) {
     let again = self::read([&dressed[..]].into_iter(), false, LONGEST.max(max));
     assert_eq!(again, Ok(Some(key)), "dressed");
 }
-

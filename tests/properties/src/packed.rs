@@ -38,8 +38,13 @@ fn taken(bytes: &[u8]) -> Option<Packed> {
         return None;
     };
     let document = &packed.document;
-    let there = bytes.windows(document.len().max(1)).any(|w| w == &document[..]);
-    assert!(document.is_empty() || there, "the policy stands in no module");
+    let there = bytes
+        .windows(document.len().max(1))
+        .any(|w| w == &document[..]);
+    assert!(
+        document.is_empty() || there,
+        "the policy stands in no module"
+    );
     assert_eq!(packed.is_intact(), packed.faults.is_empty());
     if packed.is_intact() {
         let policy = packed.policy().expect("what is intact has a policy");
@@ -67,7 +72,10 @@ fn damaged(damage: &[u8]) {
     if found.section.engine_digest == whole.section.engine_digest
         && found.section.digest == whole.section.digest
     {
-        assert_eq!(found.document, whole.document, "another policy under the same digest");
+        assert_eq!(
+            found.document, whole.document,
+            "another policy under the same digest"
+        );
     }
 }
 

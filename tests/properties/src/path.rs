@@ -2,7 +2,9 @@
 
 use sha2::{Digest as _, Sha256};
 use tidegate_core::cache::path::{mark, restore};
-use tidegate_core::cache::{Edit, INSTRUCTION, Marker, SCOPE, ScopeKey, Use, origin};
+use tidegate_core::cache::{
+    Edit, Expected, INSTRUCTION, Marker, SCOPE, ScopeKey, Sender, Use, origin, outgoing,
+};
 use tidegate_core::cases::CaseFacts;
 use tidegate_core::engine;
 use tidegate_core::policy::Policy;
@@ -30,29 +32,49 @@ pub fn path(data: &[u8]) {
     // Nobody knows the key, so no request has its marker in it.
     let marker = Marker::from_bytes(Sha256::digest(data).into());
     let marked = mark(data, &marker);
-    assert_eq!(restore(&marked).as_deref(), Some(data), "marked and restored");
+    assert_eq!(
+        restore(&marked).as_deref(),
+        Some(data),
+        "marked and restored"
+    );
     // Envoy may have put something behind it.
     let longer = [&marked[..], b"&added=1"].concat();
     let added = restore(&longer).expect("a mark");
-    assert!(added.ends_with(b"added=1") && added.starts_with(data), "what stands behind it stays");
+    assert!(
+        added.ends_with(b"added=1") && added.starts_with(data),
+        "what stands behind it stays"
+    );
     passes(data, &marker);
 }
 
 /// Takes a request through the gate and the role `origin`.
 fn passes(data: &[u8], marker: &Marker) {
     let policy = Policy::parse(POLICY).expect("a policy");
+    // Nor does anybody know what is random.
+    let unknown = marker
+        .as_bytes()
+        .first_chunk()
+        .map_or(0, |first| u64::from_le_bytes(*first));
+    // Behind an empty line stands what the application answers.
+    let blank = data.windows(2).position(|pair| pair == b"\n\n");
+    let (data, answered) = data.split_at(blank.unwrap_or(data.len()));
+    let answered = Asked::read(answered.get(1..).unwrap_or_default());
     let asked = Asked::read(data);
     let lines = asked.lines();
     let facts = CaseFacts {
         address: "192.0.2.1:4711".to_owned(),
         scope_key: ScopeKey::new(marker.as_bytes()),
+        randoms: unknown.into(),
         ..CaseFacts::default()
     };
     let request = asked.request(&lines, &facts);
     let mut store = Values::default();
     let decision = engine::decide(&policy, &request, &mut store, &mut (), 1);
     let reserved = lines.iter().any(|(name, _)| reserved::is_header(name));
-    assert!(!reserved || decision.denial.is_some(), "a name of ours passed");
+    assert!(
+        !reserved || decision.denial.is_some(),
+        "a name of ours passed"
+    );
     if decision.denial.is_some() {
         return;
     }
@@ -88,11 +110,11 @@ fn passes(data: &[u8], marker: &Marker) {
         lines.into_iter().partition(|(name, _)| name == b":path")
     };
     assert_eq!(split(got), split(wanted), "byte for byte");
-    leaves(&told, &lines, marker);
+    leaves(&told, &plan.expected, &answered.lines(), marker);
 }
 
 /// A response with these lines: what must not be kept is not, and nothing of ours that came from outside is believed.
-fn leaves(told: &origin::Told, lines: &[Line<'_>], forged: &Marker) {
+fn leaves(told: &origin::Told, expected: &Expected, lines: &[Line<'_>], forged: &Marker) {
     let mut answered: Vec<Line<'_>> = vec![(b":status", b"200")];
     answered.extend(lines);
     answered.push((b"x-tidegate-seal", forged.as_bytes()));
@@ -117,9 +139,27 @@ fn leaves(told: &origin::Told, lines: &[Line<'_>], forged: &Marker) {
             word.eq_ignore_ascii_case(b"no-store") || word.eq_ignore_ascii_case(b"private")
         });
     let cookie = plain(b"set-cookie").next().is_some();
-    let bypass = told.instruction.is_some_and(|told| told.usage == Use::Bypass);
+    let bypass = told
+        .instruction
+        .is_some_and(|told| told.usage == Use::Bypass);
     if bypass || cookie || (secret && !targeted && !quoted) {
         assert_eq!(values(b"cache-control"), [b"no-store"], "it may be kept");
+    }
+    let lines: Vec<Line<'_>> = sent
+        .iter()
+        .map(|(name, value)| (&name[..], &value[..]))
+        .collect();
+    let Ok(edits) = outgoing(expected, Sender::Upstream, &lines) else {
+        return;
+    };
+    for (name, value) in edited(&lines, &edits) {
+        assert!(!reserved::is_header(&name), "{name:?} leaves");
+        if let Some(own) = &told.marker {
+            let marked = value
+                .windows(Marker::LEN)
+                .any(|part| part == own.as_bytes());
+            assert!(!marked, "the marker leaves in {name:?}");
+        }
     }
 }
 

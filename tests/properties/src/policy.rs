@@ -86,10 +86,7 @@ fn decides(policy: &Policy, asked: &Asked<'_>) {
         });
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
         told(policy, &one);
-        let cost = engine::cost(
-            one.route,
-            &asked.request(&lines, &CaseFacts::default()),
-        );
+        let cost = engine::cost(one.route, &asked.request(&lines, &CaseFacts::default()));
         let charged = one.denial.is_none() && matches!(one.turn, Turn::Go | Turn::Run(_));
         if !charged {
             continue;
@@ -107,7 +104,10 @@ fn decides(policy: &Policy, asked: &Asked<'_>) {
 fn told(policy: &Policy, decision: &Decision<'_>) {
     let fields = answer::fields(policy, decision);
     for list in [&fields.policy, &fields.limit] {
-        assert!(list.is_empty() || crate::fields::names(list.as_bytes()).is_some(), "{list}");
+        assert!(
+            list.is_empty() || crate::fields::names(list.as_bytes()).is_some(),
+            "{list}"
+        );
     }
     let Some(denial) = &decision.denial else {
         return;
@@ -122,8 +122,14 @@ fn told(policy: &Policy, decision: &Decision<'_>) {
         let visible = |byte: u8| (b' '..=b'~').contains(&byte);
         assert!(value.bytes().all(visible), "{name}: {value:?}");
     }
-    let waits = answer.headers.iter().any(|(name, _)| *name == "retry-after");
-    assert!(answer.status != 429 || waits, "a 429 says when to come back");
+    let waits = answer
+        .headers
+        .iter()
+        .any(|(name, _)| *name == "retry-after");
+    assert!(
+        answer.status != 429 || waits,
+        "a 429 says when to come back"
+    );
 }
 
 /// A request that a route takes.

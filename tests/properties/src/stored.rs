@@ -81,7 +81,10 @@ fn buckets(bytes: &[u8], now: u64) {
     assert!(state == again.state, "a debt is lost");
     // Nobody else's debt goes, and nobody else gets one.
     let others = |set: &[u8]| -> Vec<(Key, FullAt)> {
-        owed(set).into_iter().filter(|(owner, _)| *owner != key).collect()
+        owed(set)
+            .into_iter()
+            .filter(|(owner, _)| *owner != key)
+            .collect()
     };
     assert_eq!(others(&set), others(bytes), "another's debt");
 }
@@ -104,14 +107,20 @@ fn decides(bytes: &[u8], now: u64) {
         };
         let request = asked.request(&lines, &facts);
         let decision = engine::decide(&policy, &request, &mut store, &mut (), now);
-        let recorded = decision.route.is_some_and(|route| route.idempotency.is_some());
+        let recorded = decision
+            .route
+            .is_some_and(|route| route.idempotency.is_some());
         let broken = if recorded {
             records_set::read(bytes).is_err()
         } else {
             table::busy(bytes, now).is_err()
         };
         if broken {
-            assert_eq!(decision.denial, Some(Denial::StoreUnavailable), "it went on");
+            assert_eq!(
+                decision.denial,
+                Some(Denial::StoreUnavailable),
+                "it went on"
+            );
         }
         if let Turn::Run(running) = &decision.turn {
             assert!(recorded && decision.denial.is_none());

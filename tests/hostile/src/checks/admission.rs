@@ -41,7 +41,9 @@ enum Bucket {
 pub(super) fn check(past: &Past, people: &People) -> Vec<Broken> {
     let mut buckets: BTreeMap<Bucket, (Quota, Vec<Admitted>)> = BTreeMap::new();
     for execution in &past.executions {
-        let Some(told) = past.of(execution) else { continue };
+        let Some(told) = past.of(execution) else {
+            continue;
+        };
         // A route in shadow changes nothing.
         if told.kind == Kind::Tried {
             continue;
@@ -67,19 +69,24 @@ pub(super) fn check(past: &Past, people: &People) -> Vec<Broken> {
         };
         charge(above, policy::of_tenant(tenant));
         charge(Bucket::Account(told.who), policy::of_account(person));
-        if matches!(told.kind, Kind::Charges | Kind::Orders | Kind::Uploads | Kind::Events) {
+        if matches!(
+            told.kind,
+            Kind::Charges | Kind::Orders | Kind::Uploads | Kind::Events
+        ) {
             charge(Bucket::Charges(told.who, told.kind), policy::of_charges());
         }
     }
-    let faults = buckets.into_iter().filter_map(|(bucket, (quota, mut admitted))| {
-        admitted.sort_by_key(|one| one.arrived);
-        let (count, room, window) = too_many(&admitted, quota)?;
-        Some(Broken {
-            invariant: NAME,
-            what: format!("{bucket:?}: {count} units where there was room for {room}"),
-            requests: window.iter().map(|one| one.number).take(8).collect(),
-        })
-    });
+    let faults = buckets
+        .into_iter()
+        .filter_map(|(bucket, (quota, mut admitted))| {
+            admitted.sort_by_key(|one| one.arrived);
+            let (count, room, window) = too_many(&admitted, quota)?;
+            Some(Broken {
+                invariant: NAME,
+                what: format!("{bucket:?}: {count} units where there was room for {room}"),
+                requests: window.iter().map(|one| one.number).take(8).collect(),
+            })
+        });
     faults.collect()
 }
 
@@ -105,7 +112,7 @@ mod tests {
     use super::super::made::{SECOND, executed, holds, is_broken, people, told};
     use super::*;
 
-    /// Requests of account 1 (10 a second, burst 20), sent at these times and there a millisecond later.
+    /// Requests of account 1 (4 a second, burst 8), sent at these times and there a millisecond later.
     fn sent(kind: Kind, cost: u64, times: impl Iterator<Item = Micros>) -> Past {
         times.zip(1..).fold(Past::default(), |past, (at, number)| {
             let mut told = told(number, 1, kind, at);
@@ -117,26 +124,39 @@ mod tests {
     #[test]
     fn a_burst_is_a_burst() {
         let people = people();
-        holds(&check(&sent(Kind::Plain, 1, (0..20).map(|_| 0)), &people));
-        is_broken(&check(&sent(Kind::Plain, 1, (0..22).map(|_| 0)), &people), "22 units");
-        is_broken(&check(&sent(Kind::Bulk, 4, (0..6).map(|_| 0)), &people), "24 units");
+        holds(&check(&sent(Kind::Plain, 1, (0..8).map(|_| 0)), &people));
+        is_broken(
+            &check(&sent(Kind::Plain, 1, (0..10).map(|_| 0)), &people),
+            "10 units",
+        );
+        is_broken(
+            &check(&sent(Kind::Bulk, 4, (0..3).map(|_| 0)), &people),
+            "12 units",
+        );
     }
 
     #[test]
     fn a_rate_is_a_rate_however_long() {
         let people = people();
         let every = |micros: Micros| sent(Kind::Plain, 1, (0..600).map(move |n| n * micros));
-        holds(&check(&every(SECOND / 10), &people));
-        is_broken(&check(&every(SECOND / 11), &people), "units where there was room");
+        holds(&check(&every(SECOND / 4), &people));
+        is_broken(
+            &check(&every(SECOND * 10 / 44), &people),
+            "units where there was room",
+        );
     }
 
     #[test]
     fn a_limit_of_a_route_is_each_routes_own() {
         let people = people();
-        is_broken(&check(&sent(Kind::Charges, 1, (0..10).map(|_| 0)), &people), "Charges(Account(1), Charges)");
-        let charges = sent(Kind::Charges, 1, (0..8).map(|_| 0));
-        let orders = (101..109).fold(charges, |past, number| {
-            past.sent(told(number, 1, Kind::Orders, 0)).ran(executed(number, 500))
+        is_broken(
+            &check(&sent(Kind::Charges, 1, (0..6).map(|_| 0)), &people),
+            "Charges(Account(1), Charges)",
+        );
+        let charges = sent(Kind::Charges, 1, (0..4).map(|_| 0));
+        let orders = (101..105).fold(charges, |past, number| {
+            past.sent(told(number, 1, Kind::Orders, 0))
+                .ran(executed(number, 500))
         });
         holds(&check(&orders, &people));
     }
@@ -144,11 +164,14 @@ mod tests {
     #[test]
     fn a_ceiling_is_for_all_of_a_tenant() {
         let people = people();
-        // Each within its own: four accounts of tenant 0, 95 together.
-        let numbers = (0..45).map(|n| (n, 0)).chain((45..63).map(|n| (n, 1)));
-        let numbers = numbers.chain((63..79).map(|n| (n, 2))).chain((79..95).map(|n| (n, 3)));
+        // Each within its own: four accounts of tenant 0, 36 together.
+        let numbers = (0..15).map(|n| (n, 0)).chain((15..22).map(|n| (n, 1)));
+        let numbers = numbers
+            .chain((22..29).map(|n| (n, 2)))
+            .chain((29..36).map(|n| (n, 3)));
         let past = numbers.fold(Past::default(), |past, (number, who)| {
-            past.sent(told(number, who, Kind::Plain, 0)).ran(executed(number, 500))
+            past.sent(told(number, who, Kind::Plain, 0))
+                .ran(executed(number, 500))
         });
         let found = check(&past, &people);
         is_broken(&found, "Tenant(0)");
@@ -158,10 +181,11 @@ mod tests {
     #[test]
     fn what_is_long_on_its_way_may_have_been_admitted_before() {
         let people = people();
-        // Twenty at once, twenty more that were sent two seconds before the first arrived.
-        let past = (0..40).fold(Past::default(), |past, number| {
-            let at = if number < 20 { 0 } else { 2 * SECOND };
-            past.sent(told(number, 1, Kind::Plain, at)).ran(executed(number, 2 * SECOND + 500))
+        // Eight at once, and eight more that were sent two seconds before those arrived.
+        let past = (0..16).fold(Past::default(), |past, number| {
+            let at = if number < 8 { 0 } else { 2 * SECOND };
+            past.sent(told(number, 1, Kind::Plain, at))
+                .ran(executed(number, 2 * SECOND + 500))
         });
         holds(&check(&past, &people));
     }

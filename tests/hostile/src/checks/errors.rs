@@ -38,7 +38,10 @@ pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
     if without_room.len() as u64 > explained {
         broken.push(Broken {
             invariant: NAME,
-            what: format!("{} times no room, of which the gate counted {explained}", without_room.len()),
+            what: format!(
+                "{} times no room, of which the gate counted {explained}",
+                without_room.len()
+            ),
             requests: without_room.into_iter().take(8).collect(),
         });
     }
@@ -88,7 +91,10 @@ mod tests {
             ..answer(1, 10)
         };
         change(&mut answer);
-        Past::default().sent(told(1, 0, Kind::Plain, 0)).ran(execution).got(1, answer)
+        Past::default()
+            .sent(told(1, 0, Kind::Plain, 0))
+            .ran(execution)
+            .got(1, answer)
     }
 
     fn ours(kind: &str) -> impl FnOnce(&mut Answer) {
@@ -98,9 +104,18 @@ mod tests {
     #[test]
     fn an_origin_that_breaks_off_is_a_reason() {
         holds(&check(&got("resets", |_| {}), &counted()));
-        holds(&check(&got("late", ours("urn:tidegate:problem:no-answer")), &counted()));
+        holds(&check(
+            &got("late", ours("urn:tidegate:problem:no-answer")),
+            &counted(),
+        ));
         is_broken(&check(&got("answers", |_| {}), &counted()), "nobody's");
-        is_broken(&check(&got("answers", ours("urn:tidegate:problem:no-answer")), &counted()), "no-answer");
+        is_broken(
+            &check(
+                &got("answers", ours("urn:tidegate:problem:no-answer")),
+                &counted(),
+            ),
+            "no-answer",
+        );
     }
 
     #[test]
@@ -115,13 +130,19 @@ mod tests {
     #[test]
     fn ours_are_explained_by_what_the_gate_counts() {
         let full = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
-        is_broken(&check(&got("answers", ours(full)), &counted()), "1 times no room");
+        is_broken(
+            &check(&got("answers", ours(full)), &counted()),
+            "1 times no room",
+        );
         let counts = Counted {
             store_full: 1,
             ..counted()
         };
         holds(&check(&got("answers", ours(full)), &counts));
         let seal = "urn:tidegate:problem:response-owner-mismatch";
-        is_broken(&check(&got("resets", ours(seal)), &counts), "response-owner-mismatch");
+        is_broken(
+            &check(&got("resets", ours(seal)), &counts),
+            "response-owner-mismatch",
+        );
     }
 }

@@ -27,10 +27,15 @@ fn fault(past: &Past, people: &People, told: &Told, answer: &Answer) -> Option<S
         return Some(format!("{:?} is given `{ours}`", told.who));
     }
     let own = people.secret(told.who);
-    let tenants = people.tenant(told.who).map(|tenant| people.secret_of_tenant(tenant));
+    let tenants = people
+        .tenant(told.who)
+        .map(|tenant| people.secret_of_tenant(tenant));
     let foreign = |secret: &&String| **secret != own && Some(*secret) != tenants.as_ref();
     if let Some(secret) = answer.secrets.iter().find(foreign) {
-        return Some(format!("{:?} is given `{secret}` by {} {}", told.who, told.method, told.path));
+        return Some(format!(
+            "{:?} is given `{secret}` by {} {}",
+            told.who, told.method, told.path
+        ));
     }
     let made = past.told.get(&answer.made_for?)?;
     // An answer that was made for another request is a copy, or the answer of its own record.
@@ -38,14 +43,26 @@ fn fault(past: &Past, people: &People, told: &Told, answer: &Answer) -> Option<S
         return None;
     }
     let same = match made.kind {
-        Kind::Shared => people.tenant(made.who) == people.tenant(told.who) && made.kind == told.kind,
+        Kind::Shared => {
+            people.tenant(made.who) == people.tenant(told.who) && made.kind == told.kind
+        }
         _ => made.who == told.who,
     };
     if !same || matches!(told.who, Who::Stranger(_)) {
-        return Some(format!("{:?} is given the answer of {:?}", told.who, made.who));
+        return Some(format!(
+            "{:?} is given the answer of {:?}",
+            told.who, made.who
+        ));
     }
-    if answer.replayed && told.record.is_some() && made.record.is_some() && made.record != told.record {
-        return Some(format!("{:?} is replayed as {:?}", made.record, told.record));
+    if answer.replayed
+        && told.record.is_some()
+        && made.record.is_some()
+        && made.record != told.record
+    {
+        return Some(format!(
+            "{:?} is replayed as {:?}",
+            made.record, told.record
+        ));
     }
     let execution = past.executions.iter().find(|e| e.number == made.number)?;
     let whole = answer.whole && told.method != "HEAD" && ![204, 304].contains(&answer.status);
@@ -65,7 +82,9 @@ mod tests {
     fn got(kind: Kind, change: impl FnOnce(&mut Answer)) -> Past {
         let mut answer = answer(1, 10);
         change(&mut answer);
-        let past = Past::default().sent(told(1, 0, kind, 0)).ran(executed(1, 5));
+        let past = Past::default()
+            .sent(told(1, 0, kind, 0))
+            .ran(executed(1, 5));
         past.got(1, answer)
     }
 
@@ -82,7 +101,11 @@ mod tests {
         let tenants = people.secret_of_tenant(0);
         let past = got(Kind::Mine, |answer| answer.secrets.extend([own, tenants]));
         holds(&check(&past, &people));
-        for foreign in [people.secret(Who::Account(1)), people.secret_of_tenant(1), "tgs-0".to_owned()] {
+        for foreign in [
+            people.secret(Who::Account(1)),
+            people.secret_of_tenant(1),
+            "tgs-0".to_owned(),
+        ] {
             let past = got(Kind::Mine, |answer| answer.secrets.extend([foreign]));
             is_broken(&check(&past, &people), "is given `tgs-");
         }
@@ -90,7 +113,9 @@ mod tests {
 
     #[test]
     fn what_is_ours_leaves_nobody() {
-        let past = got(Kind::Plain, |answer| answer.ours = Some("x-tidegate-seal".to_owned()));
+        let past = got(Kind::Plain, |answer| {
+            answer.ours = Some("x-tidegate-seal".to_owned())
+        });
         is_broken(&check(&past, &people()), "x-tidegate-seal");
     }
 
@@ -100,9 +125,18 @@ mod tests {
         holds(&check(&copy(Kind::Mine, 0), &people));
         holds(&check(&copy(Kind::Shared, 1), &people));
         holds(&check(&copy(Kind::Public, 11), &people));
-        is_broken(&check(&copy(Kind::Mine, 1), &people), "is given the answer of");
-        is_broken(&check(&copy(Kind::Shared, 4), &people), "is given the answer of");
-        is_broken(&check(&copy(Kind::Charges, 1), &people), "is given the answer of");
+        is_broken(
+            &check(&copy(Kind::Mine, 1), &people),
+            "is given the answer of",
+        );
+        is_broken(
+            &check(&copy(Kind::Shared, 4), &people),
+            "is given the answer of",
+        );
+        is_broken(
+            &check(&copy(Kind::Charges, 1), &people),
+            "is given the answer of",
+        );
     }
 
     #[test]
@@ -110,7 +144,9 @@ mod tests {
         let people = people();
         let with = |own: &str, body: u64| {
             let record = |key: &str| Record::Once(key.to_owned());
-            let past = Past::default().with_record(1, 0, &record("k")).ran(executed(1, 5));
+            let past = Past::default()
+                .with_record(1, 0, &record("k"))
+                .ran(executed(1, 5));
             let replay = Answer {
                 replayed: true,
                 body,

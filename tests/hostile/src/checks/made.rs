@@ -101,5 +101,8 @@ pub(super) fn holds(found: &[Broken]) {
 
 #[track_caller]
 pub(super) fn is_broken(found: &[Broken], by: &str) {
-    assert!(found.iter().any(|one| one.what.contains(by)), "no `{by}` in {found:#?}");
+    assert!(
+        found.iter().any(|one| one.what.contains(by)),
+        "no `{by}` in {found:#?}"
+    );
 }

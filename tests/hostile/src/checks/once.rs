@@ -63,7 +63,9 @@ fn once(one: &Execution, other: &Execution) -> Option<&'static str> {
 }
 
 fn event(past: &Past, one: &Execution, other: &Execution) -> Option<&'static str> {
-    let succeeded = one.status.is_some_and(|status| (200..300).contains(&status));
+    let succeeded = one
+        .status
+        .is_some_and(|status| (200..300).contains(&status));
     let known = told_of(past, one).is_some_and(|at| at <= other.arrived);
     if succeeded && one.complete && known {
         return Some("ran again after somebody was told that it had succeeded");
@@ -75,13 +77,16 @@ fn event(past: &Past, one: &Execution, other: &Execution) -> Option<&'static str
     // It was claimed after it was sent, and its lease began then.
     let sent = past.of(one).map_or(one.arrived, |told| told.sent);
     let over = sent + LEASE_MS * 1_000;
-    (other.arrived + TOLERANCE < over).then_some("ran again within the lease of one whose outcome is not known")
+    (other.arrived + TOLERANCE < over)
+        .then_some("ran again within the lease of one whose outcome is not known")
 }
 
 /// When the first caller had been given the answer of an execution.
 fn told_of(past: &Past, one: &Execution) -> Option<Micros> {
     let given = past.ends.values().filter_map(|end| match end {
-        End::Answered(answer) if answer.made_for == Some(one.number) && answer.whole => Some(answer.at),
+        End::Answered(answer) if answer.made_for == Some(one.number) && answer.whole => {
+            Some(answer.at)
+        }
         _ => None,
     });
     given.min()
@@ -104,13 +109,17 @@ mod tests {
     fn two(record: &Record, apart: Micros, change: impl FnOnce(&mut Execution)) -> Past {
         let mut one = executed(1, 100);
         change(&mut one);
-        let past = Past::default().with_record(1, 0, record).with_record(2, apart, record);
+        let past = Past::default()
+            .with_record(1, 0, record)
+            .with_record(2, apart, record);
         past.ran(one).ran(executed(2, apart))
     }
 
     #[test]
     fn a_key_runs_once() {
-        let past = Past::default().with_record(1, 0, &key()).ran(executed(1, 100));
+        let past = Past::default()
+            .with_record(1, 0, &key())
+            .ran(executed(1, 100));
         holds(&check(&past));
         is_broken(&check(&two(&key(), SECOND, |_| {})), "ran again");
         // Nor when nobody knows what came of it, nor after any time.
@@ -138,20 +147,28 @@ mod tests {
     #[test]
     fn other_records_are_others() {
         let other = Record::Once("amy l".to_owned());
-        let past = Past::default().with_record(1, 0, &key()).with_record(2, 0, &other);
+        let past = Past::default()
+            .with_record(1, 0, &key())
+            .with_record(2, 0, &other);
         holds(&check(&past.ran(executed(1, 100)).ran(executed(2, 100))));
     }
 
     #[test]
     fn an_event_runs_again_when_it_failed() {
-        holds(&check(&two(&delivery(), SECOND, |one| one.status = Some(500))));
+        holds(&check(&two(&delivery(), SECOND, |one| {
+            one.status = Some(500)
+        })));
         let early = two(&delivery(), 500, |one| one.status = Some(500));
         is_broken(&check(&early), "within the lease");
     }
 
     #[test]
     fn an_event_that_is_not_known_waits_for_its_lease() {
-        let lost = |apart| two(&delivery(), apart, |one| (one.status, one.complete) = (None, false));
+        let lost = |apart| {
+            two(&delivery(), apart, |one| {
+                (one.status, one.complete) = (None, false)
+            })
+        };
         is_broken(&check(&lost(LEASE_MS * 1_000 / 2)), "within the lease");
         holds(&check(&lost(LEASE_MS * 1_000 + SECOND)));
     }

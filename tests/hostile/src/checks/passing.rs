@@ -25,7 +25,9 @@ pub(super) fn check(past: &Past) -> Vec<Broken> {
     let mut times: BTreeMap<u64, u32> = BTreeMap::new();
     for execution in &past.executions {
         let number = execution.number;
-        let Some(told) = past.of(execution) else { continue };
+        let Some(told) = past.of(execution) else {
+            continue;
+        };
         *times.entry(number).or_default() += 1;
         if let Some(ours) = &execution.ours {
             found.push(broken(format!("the application is told `{ours}`"), number));
@@ -38,11 +40,16 @@ pub(super) fn check(past: &Past) -> Vec<Broken> {
             && let Some(kind) = &answer.problem
             && !kind.ends_with(":no-answer")
         {
-            found.push(broken(format!("it was refused by `{kind}`, and reached the origin"), number));
+            found.push(broken(
+                format!("it was refused by `{kind}`, and reached the origin"),
+                number,
+            ));
         }
     }
     let twice = times.into_iter().filter(|(_, times)| *times > 1);
-    found.extend(twice.map(|(number, times)| broken(format!("one request came {times} times"), number)));
+    found.extend(
+        twice.map(|(number, times)| broken(format!("one request came {times} times"), number)),
+    );
     found
 }
 
@@ -55,16 +62,24 @@ mod tests {
     fn one(change: impl FnOnce(&mut Execution)) -> Past {
         let mut execution = executed(1, 5);
         change(&mut execution);
-        Past::default().sent(told(1, 0, Kind::Plain, 0)).ran(execution)
+        Past::default()
+            .sent(told(1, 0, Kind::Plain, 0))
+            .ran(execution)
     }
 
     #[test]
     fn a_request_comes_once_as_it_was_sent() {
         holds(&check(&one(|_| {})));
         is_broken(&check(&one(|_| {}).ran(executed(1, 9))), "came 2 times");
-        is_broken(&check(&one(|e| e.path = "/?__tidegate=0".to_owned())), "it became");
+        is_broken(
+            &check(&one(|e| e.path = "/?__tidegate=0".to_owned())),
+            "it became",
+        );
         is_broken(&check(&one(|e| e.method = "POST".to_owned())), "it became");
-        is_broken(&check(&one(|e| e.ours = Some("x-tidegate-scope".to_owned()))), "is told `x-tidegate-scope`");
+        is_broken(
+            &check(&one(|e| e.ours = Some("x-tidegate-scope".to_owned()))),
+            "is told `x-tidegate-scope`",
+        );
     }
 
     #[test]
@@ -80,6 +95,9 @@ mod tests {
             problem: Some("urn:tidegate:problem:identity-ambiguous".to_owned()),
             ..answer(1, 10)
         };
-        is_broken(&check(&one(|_| {}).got(1, refused)), "and reached the origin");
+        is_broken(
+            &check(&one(|_| {}).got(1, refused)),
+            "and reached the origin",
+        );
     }
 }

@@ -80,7 +80,10 @@ pub(super) fn check(health: &Health) -> Vec<Broken> {
         broken(format!("{} store errors", health.store_errors));
     }
     if health.mismatches > 0 {
-        broken(format!("{} answers were withheld as another's", health.mismatches));
+        broken(format!(
+            "{} answers were withheld as another's",
+            health.mismatches
+        ));
     }
     for answer in health.operators.iter().take(5) {
         broken(format!("operators got {answer}"));
@@ -95,7 +98,10 @@ pub(super) fn fits(memory: &Memory) -> Vec<Broken> {
     }
     vec![Broken {
         invariant: MEMORY,
-        what: format!("the heap grew by {grown} bytes, and may by {}", memory.most()),
+        what: format!(
+            "the heap grew by {grown} bytes, and may by {}",
+            memory.most()
+        ),
         requests: Vec::new(),
     }]
 }
@@ -127,11 +133,22 @@ mod tests {
     fn what_fails_is_seen() {
         holds(&check(&health(|_| {})));
         is_broken(&check(&health(|h| h.after = None)), "Envoy is gone");
-        is_broken(&check(&health(|h| h.after = h.after.map(|v| Vms { reloads: 1, ..v }))), "VMs");
-        is_broken(&check(&health(|h| h.log = "[critical] wasm failed: x".to_owned())), "wasm failed");
+        is_broken(
+            &check(&health(|h| {
+                h.after = h.after.map(|v| Vms { reloads: 1, ..v })
+            })),
+            "VMs",
+        );
+        is_broken(
+            &check(&health(|h| h.log = "[critical] wasm failed: x".to_owned())),
+            "wasm failed",
+        );
         is_broken(&check(&health(|h| h.store_errors = 1)), "store errors");
         is_broken(&check(&health(|h| h.mismatches = 1)), "withheld");
-        is_broken(&check(&health(|h| h.operators.push("/: 500".to_owned()))), "operators got /: 500");
+        is_broken(
+            &check(&health(|h| h.operators.push("/: 500".to_owned()))),
+            "operators got /: 500",
+        );
     }
 
     #[test]
@@ -143,6 +160,9 @@ mod tests {
             copies: (2, 500),
         };
         holds(&fits(&grown(1_000 + 2 * COPY + 500 + SLACK)));
-        is_broken(&fits(&grown(1_001 + 2 * COPY + 500 + SLACK)), "the heap grew by");
+        is_broken(
+            &fits(&grown(1_001 + 2 * COPY + 500 + SLACK)),
+            "the heap grew by",
+        );
     }
 }
