@@ -46,8 +46,9 @@ pub(crate) async fn run(plan: Plan, to: SocketAddr, history: &History) -> io::Re
         over: false,
     };
     let number = |index: usize| plan.requests.get(index).map_or(0, |r| r.told.number);
-    for request in &plan.requests {
+    for (index, request) in plan.requests.iter().enumerate() {
         let mut told = request.told.clone();
+        told.follows = index > 0;
         told.protocol = "HTTP/1.1";
         history.tell(told);
     }
@@ -78,7 +79,7 @@ pub(crate) async fn run(plan: Plan, to: SocketAddr, history: &History) -> io::Re
                         End::Answered(head.answer(&body, whole, history.now()))
                     }
                     Ok(_) => End::Cut,
-                    Err(_) => End::Gone("no answer in time"),
+                    Err(_) => End::Silent,
                 };
                 history.end(number(index), end);
             }

@@ -48,6 +48,8 @@ pub(crate) struct Told {
     pub(crate) path: String,
     pub(crate) record: Option<Record>,
     pub(crate) cost: u64,
+    /// It came behind another one on its connection, which that may have ended.
+    pub(crate) follows: bool,
     pub(crate) sent: Micros,
 }
 
@@ -80,6 +82,8 @@ pub(crate) enum End {
     Gone(&'static str),
     /// The connection ended without an answer.
     Cut,
+    /// Nothing came for as long as the caller waited.
+    Silent,
 }
 
 /// What the origin did with a request.

@@ -132,7 +132,7 @@ impl Shared {
         let ours = head.names().find(|name| name.starts_with("x-tidegate"));
         let ours = ours
             .map(str::to_owned)
-            .or_else(|| path.contains("__tidegate").then(|| path.clone()));
+            .or_else(|| path.contains("__tidegate=").then(|| path.clone()));
         let arrived = self.history.now();
         self.history.with(|past| {
             let told = number.and_then(|number: u64| past.told.get(&number).cloned());
@@ -247,7 +247,8 @@ impl Shared {
             _ => 200,
         };
         let secret = match (told.kind, self.people.tenant(told.who)) {
-            (Kind::Public, _) => None,
+            // Events of nobody are everybody's.
+            (Kind::Public, _) | (Kind::Events, None) => None,
             (Kind::Shared, Some(tenant)) => Some(self.people.secret_of_tenant(tenant)),
             _ => Some(self.people.secret(told.who)),
         };

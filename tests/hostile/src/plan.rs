@@ -2,7 +2,7 @@
 
 use crate::history::Kind;
 use crate::people::People;
-use crate::request::Request;
+use crate::request::{BLOCK, Request};
 
 /// One thing that a client does with its connection.
 #[derive(Clone, Debug)]
@@ -85,6 +85,29 @@ impl Plan {
         plan.requests.push(request);
         plan.turn_hostile(what, number, dice, people);
         plan
+    }
+
+    /// Plans that send a recorded request again at the same time, on connections of their own.
+    pub(crate) fn again(&self, dice: &mut fastrand::Rng) -> Vec<Self> {
+        let Some(first) = self.requests.first() else {
+            return Vec::new();
+        };
+        if first.told.record.is_none() || !first.told.hostile.is_empty() || dice.u8(0..3) > 0 {
+            return Vec::new();
+        }
+        let numbers = (first.told.number + BLOCK / 2..).take(dice.usize(1..5));
+        let plans = numbers.map(|number| {
+            let request = first.again(number);
+            Self {
+                acts: vec![
+                    Act::Send(request.head(&request.length())),
+                    Act::Send(request.body.clone()),
+                    Act::Read(0),
+                ],
+                requests: vec![request],
+            }
+        });
+        plans.collect()
     }
 
     /// Has its first request take down the VM of the module's test build.

@@ -37,11 +37,11 @@ const PAID: Quota = quota(10, 16);
 const FREE: Quota = quota(4, 8);
 
 /// What each tenant may do; the last one has an override.
-const TENANT: Quota = quota(16, 24);
-const LAST_TENANT: Quota = quota(10, 16);
+const TENANT: Quota = quota(24, 30);
+const LAST_TENANT: Quota = quota(8, 16);
 
 /// What an account may do on one route that does something.
-const CHARGES: Quota = quota(2, 4);
+const CHARGES: Quota = quota(1, 3);
 
 /// What is written into the policy, beside what is checked.
 fn written(quota: Quota, broken: Option<Break>) -> Value {

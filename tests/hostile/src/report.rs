@@ -45,6 +45,13 @@ pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
             tally(past.told.keys().map(|number| ended(past, *number))),
         ),
         (
+            "cut off",
+            tally(past.told.values().filter_map(|told| {
+                let cut = matches!(past.ends.get(&told.number), Some(End::Cut));
+                cut.then(|| format!("{} {}", told.protocol, shown(told.hostile, "nothing")))
+            })),
+        ),
+        (
             "origin",
             tally(past.executions.iter().map(|one| one.conduct.to_owned())),
         ),
@@ -105,6 +112,7 @@ fn ended(past: &Past, number: u64) -> String {
         Some(End::Answered(answer)) => answer.status.to_string(),
         Some(End::Gone(_)) => "given up".to_owned(),
         Some(End::Cut) => "cut".to_owned(),
+        Some(End::Silent) => "silent".to_owned(),
         None => "none".to_owned(),
     }
 }

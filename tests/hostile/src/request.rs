@@ -64,6 +64,7 @@ impl Request {
                 path: String::new(),
                 record: None,
                 cost: 1,
+                follows: false,
                 sent: 0,
             },
             lines: vec![("x-number".to_owned(), number.to_string().into_bytes())],
@@ -148,13 +149,13 @@ impl Request {
             _ => "/uploads",
         };
         // A few keys of each moment, so that one comes from several at once, and again later.
-        let era = self.told.number / BLOCK / 20;
+        let era = self.told.number / BLOCK / 300;
         let era = if dice.u8(0..4) == 0 {
-            era.saturating_sub(1 + dice.u64(0..8))
+            era.saturating_sub(1 + dice.u64(0..3))
         } else {
             era
         };
-        let key = format!("key-{era}-{}", dice.u8(0..3));
+        let key = format!("key-{era}-{}", dice.u8(0..4));
         let amount = if dice.u8(0..12) == 0 { 99 } else { era % 50 };
         let padding = if dice.u8(0..10) == 0 {
             20_000
@@ -190,8 +191,8 @@ impl Request {
     }
 
     fn event(&mut self, dice: &mut fastrand::Rng) -> String {
-        let era = self.told.number / BLOCK / 30;
-        let id = format!("evt-{era}-{}", dice.u8(0..3));
+        let era = self.told.number / BLOCK / 400;
+        let id = format!("evt-{era}-{}", dice.u8(0..4));
         let path = format!("/hooks/{}", dice.u8(0..2));
         self.line("content-type", "application/json");
         let of = match dice.u8(0..3) {
@@ -213,11 +214,12 @@ impl Request {
                 format!("body {id}")
             }
         };
-        let who = self.told.who;
-        // Strangers have no events either: what is nobody's is not told apart.
-        if matches!(who, Who::Account(_)) {
-            self.told.record = Some(Record::Event(format!("{who:?} {path} {of}")));
-        }
+        // Events of nobody are not told apart by where they come from.
+        let who = match self.told.who {
+            Who::Account(number) => number.to_string(),
+            Who::Stranger(_) => "nobody".to_owned(),
+        };
+        self.told.record = Some(Record::Event(format!("{who} {path} {of}")));
         path
     }
 
@@ -298,6 +300,14 @@ impl Request {
         "GET".clone_into(&mut self.told.method);
         self.body.clear();
         self.forget();
+    }
+
+    /// The same request with another number.
+    pub(crate) fn again(&self, number: u64) -> Self {
+        let mut again = self.clone();
+        again.told.number = number;
+        again.lines[0].1 = number.to_string().into_bytes();
+        again
     }
 
     /// The head of it as HTTP/1.1 writes it, with these lines about the body.

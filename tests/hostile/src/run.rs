@@ -188,7 +188,13 @@ impl Work {
                 let _ = streams::run(number, &mut dice, &self.people, self.to, &self.history).await;
             } else {
                 let plan = self.changed(Plan::new(number, &mut dice, &self.people), &mut dice);
+                let mut beside = JoinSet::new();
+                for again in plan.again(&mut dice) {
+                    let (to, history) = (self.to, Arc::clone(&self.history));
+                    beside.spawn(async move { client::run(again, to, &history).await });
+                }
                 let _ = client::run(plan, self.to, &self.history).await;
+                while beside.join_next().await.is_some() {}
             }
             self.secretly(&mut dice).await;
         }

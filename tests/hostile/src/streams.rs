@@ -161,7 +161,7 @@ impl Exchange {
         let end = match end {
             Ok(Ok(end)) => end,
             Ok(Err(_)) => End::Cut,
-            Err(_) => End::Gone("no answer in time"),
+            Err(_) => End::Silent,
         };
         self.history.end(number, end);
     }

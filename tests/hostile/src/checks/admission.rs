@@ -98,7 +98,7 @@ fn too_many(admitted: &[Admitted], quota: Quota) -> Option<(u64, u64, &[Admitted
             cost += one.cost;
             sent = sent.min(one.sent);
             let time = (one.arrived + CLOCK).saturating_sub(sent);
-            let room = u64::from(quota.burst) + time * u64::from(quota.per_second) / 1_000_000 + 1;
+            let room = u64::from(quota.burst) + time * u64::from(quota.per_second) / 1_000_000;
             if cost > room {
                 return Some((cost, room, &admitted[first..=index]));
             }
@@ -126,8 +126,8 @@ mod tests {
         let people = people();
         holds(&check(&sent(Kind::Plain, 1, (0..8).map(|_| 0)), &people));
         is_broken(
-            &check(&sent(Kind::Plain, 1, (0..10).map(|_| 0)), &people),
-            "10 units",
+            &check(&sent(Kind::Plain, 1, (0..9).map(|_| 0)), &people),
+            "9 units",
         );
         is_broken(
             &check(&sent(Kind::Bulk, 4, (0..3).map(|_| 0)), &people),
@@ -153,8 +153,8 @@ mod tests {
             &check(&sent(Kind::Charges, 1, (0..6).map(|_| 0)), &people),
             "Charges(Account(1), Charges)",
         );
-        let charges = sent(Kind::Charges, 1, (0..4).map(|_| 0));
-        let orders = (101..105).fold(charges, |past, number| {
+        let charges = sent(Kind::Charges, 1, (0..3).map(|_| 0));
+        let orders = (101..104).fold(charges, |past, number| {
             past.sent(told(number, 1, Kind::Orders, 0))
                 .ran(executed(number, 500))
         });
@@ -164,11 +164,11 @@ mod tests {
     #[test]
     fn a_ceiling_is_for_all_of_a_tenant() {
         let people = people();
-        // Each within its own: four accounts of tenant 0, 36 together.
-        let numbers = (0..15).map(|n| (n, 0)).chain((15..22).map(|n| (n, 1)));
+        // Each within its own: four accounts of tenant 0, 38 together.
+        let numbers = (0..16).map(|n| (n, 0)).chain((16..24).map(|n| (n, 1)));
         let numbers = numbers
-            .chain((22..29).map(|n| (n, 2)))
-            .chain((29..36).map(|n| (n, 3)));
+            .chain((24..31).map(|n| (n, 2)))
+            .chain((31..38).map(|n| (n, 3)));
         let past = numbers.fold(Past::default(), |past, (number, who)| {
             past.sent(told(number, who, Kind::Plain, 0))
                 .ran(executed(number, 500))

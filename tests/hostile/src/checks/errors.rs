@@ -1,6 +1,6 @@
 //! No error of the gate that the policy does not explain, and none that nobody explains.
 //!
-//! An error above 499 is the origin's own, by its number; or Envoy's, where the origin misbehaved towards that request or never saw it; or ours,
+//! Whoever sends a good request on a connection of his own is answered, and nobody waits for ever. An error above 499 is the origin's own, by its number; or Envoy's, where the origin misbehaved towards that request or never saw it; or ours,
 //! where shared state has no room (as the gate counts).
 
 use super::{Broken, Counted};
@@ -34,6 +34,18 @@ pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
             });
         }
     }
+    for (number, end) in &past.ends {
+        let what = match end {
+            End::Silent => "was not answered",
+            End::Cut if past.told.get(number).is_some_and(is_good) => "was cut off",
+            _ => continue,
+        };
+        broken.push(Broken {
+            invariant: NAME,
+            what: what.to_owned(),
+            requests: vec![*number],
+        });
+    }
     let explained = counted.store_full + counted.contended;
     if without_room.len() as u64 > explained {
         broken.push(Broken {
@@ -46,6 +58,11 @@ pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
         });
     }
     broken
+}
+
+/// Whether there is no reason to end a request's connection.
+const fn is_good(told: &Told) -> bool {
+    told.hostile.is_empty() && !told.follows
 }
 
 /// An error that is not ours.
@@ -125,6 +142,31 @@ mod tests {
         holds(&check(&past, &counted()));
         past.executions[0].status = Some(200);
         is_broken(&check(&past, &counted()), "not the status that was made");
+    }
+
+    #[test]
+    fn a_good_request_is_answered() {
+        let ended = |hostile: &'static str, follows: bool, end: End| {
+            let mut told = told(1, 0, Kind::Plain, 0);
+            (told.hostile, told.follows) = (hostile, follows);
+            let mut past = Past::default().sent(told);
+            past.ends.insert(1, end);
+            past
+        };
+        is_broken(
+            &check(&ended("", false, End::Cut), &counted()),
+            "was cut off",
+        );
+        is_broken(
+            &check(&ended("pipelined", true, End::Silent), &counted()),
+            "was not answered",
+        );
+        holds(&check(&ended("", true, End::Cut), &counted()));
+        holds(&check(&ended("half-closed", false, End::Cut), &counted()));
+        holds(&check(
+            &ended("half-closed", false, End::Gone("there")),
+            &counted(),
+        ));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Nobody is given what is another's, nor what only gates and caches say to each other.
 
+use std::collections::BTreeMap;
+
 use super::Broken;
-use crate::history::{Answer, End, Kind, Past, Told};
+use crate::history::{Answer, End, Execution, Kind, Past, Told};
 use crate::people::{People, Who};
 
 pub(super) const NAME: &str = "nobody sees what is another's";
@@ -11,18 +13,29 @@ pub(super) fn check(past: &Past, people: &People) -> Vec<Broken> {
         End::Answered(answer) => Some((past.told.get(number)?, answer)),
         _ => None,
     });
+    let executions = past
+        .executions
+        .iter()
+        .map(|one| (one.number, one))
+        .collect();
     answered
         .filter_map(|(told, answer)| {
             Some(Broken {
                 invariant: NAME,
-                what: fault(past, people, told, answer)?,
+                what: fault(past, people, &executions, told, answer)?,
                 requests: answer.made_for.into_iter().chain([told.number]).collect(),
             })
         })
         .collect()
 }
 
-fn fault(past: &Past, people: &People, told: &Told, answer: &Answer) -> Option<String> {
+fn fault(
+    past: &Past,
+    people: &People,
+    executions: &BTreeMap<u64, &Execution>,
+    told: &Told,
+    answer: &Answer,
+) -> Option<String> {
     if let Some(ours) = &answer.ours {
         return Some(format!("{:?} is given `{ours}`", told.who));
     }
@@ -43,6 +56,13 @@ fn fault(past: &Past, people: &People, told: &Told, answer: &Answer) -> Option<S
         return None;
     }
     let same = match made.kind {
+        // Who is nobody has no events of his own.
+        Kind::Events if people.tenant(told.who).is_none() => {
+            let others =
+                made.record.is_some() && told.record.is_some() && made.record != told.record;
+            return (people.tenant(made.who).is_some() || others)
+                .then(|| format!("{:?} is given the event of {:?}", told.who, made.who));
+        }
         Kind::Shared => {
             people.tenant(made.who) == people.tenant(told.who) && made.kind == told.kind
         }
@@ -64,7 +84,7 @@ fn fault(past: &Past, people: &People, told: &Told, answer: &Answer) -> Option<S
             made.record, told.record
         ));
     }
-    let execution = past.executions.iter().find(|e| e.number == made.number)?;
+    let execution = executions.get(&made.number)?;
     let whole = answer.whole && told.method != "HEAD" && ![204, 304].contains(&answer.status);
     if whole && Some(answer.status) == execution.status && answer.body != execution.body {
         return Some("the body is not the one that was made".to_owned());
@@ -136,6 +156,33 @@ mod tests {
         is_broken(
             &check(&copy(Kind::Charges, 1), &people),
             "is given the answer of",
+        );
+    }
+
+    #[test]
+    fn events_of_nobody_are_strangers_alone() {
+        let people = people();
+        let event = |number, who, key: &str| {
+            let mut told = told(number, 0, Kind::Events, 0);
+            told.who = who;
+            told.record = Some(Record::Event(key.to_owned()));
+            told
+        };
+        let given = |whose, key| {
+            let past = Past::default().sent(event(1, whose, "e"));
+            let past = past
+                .ran(executed(1, 5))
+                .sent(event(2, Who::Stranger(3), key));
+            past.got(2, answer(1, 30))
+        };
+        holds(&check(&given(Who::Stranger(2), "e"), &people));
+        is_broken(
+            &check(&given(Who::Stranger(2), "f"), &people),
+            "is given the event of",
+        );
+        is_broken(
+            &check(&given(Who::Account(0), "e"), &people),
+            "is given the event of",
         );
     }
 

@@ -1,10 +1,10 @@
 //! No request runs twice under one record.
 //!
 //! Of a key (`unknown: hold`) a second execution is allowed only where the origin answered the one before with a status that releases it. Of an
-//! event it is allowed where the origin answered otherwise than with a 2xx; or, where nobody knows what came of it, when its lease is over.
-//! What nobody was told of is not known; once somebody was told of a 2xx, nothing runs any more.
+//! event it is allowed unless the one before succeeded and somebody was given its answer; and, while that one runs and its caller waits, only
+//! when its lease is over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Broken;
 use crate::history::{End, Execution, Micros, Past, Record};
@@ -29,6 +29,7 @@ pub(super) fn check(past: &Past) -> Vec<Broken> {
             records.entry(record).or_default().push(execution);
         }
     }
+    let given = given(past);
     let mut broken = Vec::new();
     for (record, mut executions) in records {
         executions.sort_by_key(|execution| execution.arrived);
@@ -36,7 +37,7 @@ pub(super) fn check(past: &Past) -> Vec<Broken> {
             let [one, other] = pair else { continue };
             let fault = match record {
                 Record::Once(_) => once(one, other),
-                Record::Event(_) => event(past, one, other),
+                Record::Event(_) => event(past, &given, one, other),
             };
             if let Some(fault) = fault {
                 broken.push(Broken {
@@ -62,34 +63,45 @@ fn once(one: &Execution, other: &Execution) -> Option<&'static str> {
     (!ended).then_some("ran again before it was released")
 }
 
-fn event(past: &Past, one: &Execution, other: &Execution) -> Option<&'static str> {
+fn event(
+    past: &Past,
+    given: &BTreeSet<u64>,
+    one: &Execution,
+    other: &Execution,
+) -> Option<&'static str> {
     let succeeded = one
         .status
         .is_some_and(|status| (200..300).contains(&status));
-    let known = told_of(past, one).is_some_and(|at| at <= other.arrived);
-    if succeeded && one.complete && known {
-        return Some("ran again after somebody was told that it had succeeded");
+    if succeeded && one.complete && given.contains(&one.number) {
+        return Some("ran again after it had succeeded");
     }
-    let failed = one.status.is_some() && !succeeded && one.complete;
-    if failed && one.ended.is_some_and(|ended| ended <= other.arrived) {
+    let ended = one.ended.is_some_and(|ended| ended <= other.arrived);
+    // It ended otherwise, or nobody waited for its end; what came of it is not known, and the next delivery runs.
+    if ended || given_up(past, one) {
         return None;
     }
     // It was claimed after it was sent, and its lease began then.
     let sent = past.of(one).map_or(one.arrived, |told| told.sent);
     let over = sent + LEASE_MS * 1_000;
-    (other.arrived + TOLERANCE < over)
-        .then_some("ran again within the lease of one whose outcome is not known")
+    (other.arrived + TOLERANCE < over).then_some("ran again while it ran, within its lease")
 }
 
-/// When the first caller had been given the answer of an execution.
-fn told_of(past: &Past, one: &Execution) -> Option<Micros> {
+/// The executions of which some caller was given the whole answer.
+fn given(past: &Past) -> BTreeSet<u64> {
     let given = past.ends.values().filter_map(|end| match end {
-        End::Answered(answer) if answer.made_for == Some(one.number) && answer.whole => {
-            Some(answer.at)
-        }
+        End::Answered(answer) if answer.whole => answer.made_for,
         _ => None,
     });
-    given.min()
+    given.collect()
+}
+
+/// Whether nobody waited for the end of an execution: its caller was gone, or Envoy's patience was at its end.
+fn given_up(past: &Past, one: &Execution) -> bool {
+    let answered = match past.ends.get(&one.number) {
+        Some(End::Answered(answer)) => answer.whole && answer.made_for == Some(one.number),
+        _ => false,
+    };
+    !answered
 }
 
 #[cfg(test)]
@@ -155,29 +167,40 @@ mod tests {
 
     #[test]
     fn an_event_runs_again_when_it_failed() {
-        holds(&check(&two(&delivery(), SECOND, |one| {
-            one.status = Some(500)
-        })));
-        let early = two(&delivery(), 500, |one| one.status = Some(500));
-        is_broken(&check(&early), "within the lease");
+        let failed = |apart| {
+            let past = two(&delivery(), apart, |one| one.status = Some(500));
+            past.got(1, answer(1, 2_000))
+        };
+        holds(&check(&failed(SECOND)));
+        is_broken(&check(&failed(500)), "ran again while it ran");
     }
 
     #[test]
-    fn an_event_that_is_not_known_waits_for_its_lease() {
-        let lost = |apart| {
-            two(&delivery(), apart, |one| {
-                (one.status, one.complete) = (None, false)
-            })
+    fn an_event_that_runs_runs_alone_for_as_long_as_its_lease() {
+        let slow = |apart| {
+            let past = two(&delivery(), apart, |one| {
+                (one.status, one.ended) = (Some(500), Some(60 * SECOND));
+            });
+            past.got(1, answer(1, 61 * SECOND))
         };
-        is_broken(&check(&lost(LEASE_MS * 1_000 / 2)), "within the lease");
-        holds(&check(&lost(LEASE_MS * 1_000 + SECOND)));
+        is_broken(&check(&slow(LEASE_MS * 1_000 / 2)), "within its lease");
+        holds(&check(&slow(LEASE_MS * 1_000 + SECOND)));
+    }
+
+    #[test]
+    fn an_event_whose_answer_nobody_got_is_not_known() {
+        holds(&check(&two(&delivery(), 500, |_| {})));
+        holds(&check(&two(&delivery(), SECOND, |one| {
+            (one.status, one.complete) = (None, false);
+        })));
     }
 
     #[test]
     fn an_event_that_somebody_knows_of_never_runs_again() {
-        let late = 60 * SECOND;
-        holds(&check(&two(&delivery(), late, |_| {})));
-        let told = two(&delivery(), late, |_| {}).got(1, answer(1, SECOND));
-        is_broken(&check(&told), "after somebody was told");
+        let told = two(&delivery(), 60 * SECOND, |_| {}).got(1, answer(1, SECOND));
+        is_broken(&check(&told), "after it had succeeded");
+        // By a duplicate too.
+        let told = two(&delivery(), 60 * SECOND, |_| {}).got(3, answer(1, SECOND));
+        is_broken(&check(&told), "after it had succeeded");
     }
 }
