@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -273,7 +273,9 @@ impl Shared {
             _ => Some("public, max-age=60"),
         };
         let mut lines = format!(
-            "HTTP/1.1 {status} Made\r\ncontent-type: application/json\r\nx-number: {}\r\n",
+            "HTTP/1.1 {status} Made\r\ndate: {}\r\ncontent-type: application/json\r\nx-number: {}\r\n",
+            // Without it Envoy's cache keeps nothing.
+            httpdate::fmt_http_date(SystemTime::now()),
             told.number
         );
         // What a public copy says is for everybody.

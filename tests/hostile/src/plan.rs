@@ -1,5 +1,7 @@
 //! How requests are sent over HTTP/1.1: byte by byte what goes onto a connection, and where the client stops.
 
+use std::ops::RangeInclusive;
+
 use crate::history::Kind;
 use crate::people::People;
 use crate::request::{BLOCK, Request};
@@ -69,9 +71,7 @@ impl Plan {
             } else {
                 0
             };
-            let more: Vec<_> = (1..=more)
-                .map(|next| Request::new(number + next, dice, people))
-                .collect();
+            let more = beside(&request, 1..=more, dice, people);
             for (index, request) in [request].into_iter().chain(more).enumerate() {
                 plan.acts.push(Act::Send(request.head(&request.length())));
                 plan.acts.push(Act::Send(request.body.clone()));
@@ -167,14 +167,14 @@ impl Plan {
                 acts.push(Act::Read(0));
             }
             "pipelined" => {
-                let more = [1, 2].map(|next| Request::new(number + next, dice, people));
+                let more = beside(&request, 1..=2, dice, people);
                 let mut all = [head, body].concat();
                 for request in &more {
                     all.extend(request.head(&request.length()));
                     all.extend(&request.body);
                 }
                 send(&all);
-                acts.extend([Act::Read(0), Act::Read(1), Act::Read(2)]);
+                acts.extend((0..=more.len()).map(Act::Read));
                 self.requests.extend(more);
             }
             "slow head" => {
@@ -202,7 +202,7 @@ impl Plan {
                 };
                 send(&request.head(&framing));
                 match what {
-                    "malformed chunks" => send(b"5\r\nabc\r\nzz\r\n"),
+                    "malformed chunks" => send(b"zz\r\nabc\r\n0\r\n\r\n"),
                     "endless chunk size" => send(&b"f".repeat(64)),
                     _ => {
                         for piece in body.chunks((body.len() / 3).max(1)) {
@@ -244,7 +244,9 @@ impl Plan {
                 acts.push(Act::Leave(0, what));
             }
             "two lengths" => {
-                send(&request.head(&format!("{}content-length: 3\r\n", request.length())));
+                let (one, other) = (body.len(), body.len() + 1);
+                let lengths = format!("content-length: {one}\r\ncontent-length: {other}\r\n");
+                send(&request.head(&lengths));
                 send(&body);
                 acts.push(Act::Read(0));
             }
@@ -295,4 +297,17 @@ impl Plan {
         }
         self.acts = acts;
     }
+}
+
+/// More requests for one connection, with the numbers behind the first one's: only such as come from the same address.
+fn beside(
+    first: &Request,
+    next: RangeInclusive<u64>,
+    dice: &mut fastrand::Rng,
+    people: &People,
+) -> Vec<Request> {
+    let requests = next.map(|next| Request::new(first.told.number + next, dice, people));
+    requests
+        .filter(|request| request.from == first.from)
+        .collect()
 }

@@ -55,7 +55,16 @@ pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
             "origin",
             tally(past.executions.iter().map(|one| one.conduct.to_owned())),
         ),
-        ("decisions", known.counted.logged.clone()),
+        (
+            "decisions",
+            tally(
+                known
+                    .counted
+                    .logged
+                    .iter()
+                    .map(|(_, decision)| decision.clone()),
+            ),
+        ),
     ] {
         let table: Vec<_> = table
             .iter()
@@ -63,6 +72,13 @@ pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
             .collect();
         println!("{what}: {}", table.join(", "));
     }
+    let copies = past.ends.iter().filter(|(number, end)| match end {
+        End::Answered(answer) => {
+            !answer.replayed && answer.made_for.is_some_and(|made| made != **number)
+        }
+        _ => false,
+    });
+    println!("copies given: {}", copies.count());
     let memory = &known.memory;
     let grown = memory.after.saturating_sub(memory.before);
     println!(

@@ -110,19 +110,18 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
         .executions
         .iter()
         .filter(|execution| execution.kept > 0);
-    let memory = Memory {
+    let mut memory = Memory {
         before: heap,
         after: envoy.heap_bytes().await?,
-        bound: if broken == Some(Break::Memory) {
-            0
-        } else {
-            policy::bound()
-        },
+        bound: policy::bound(),
         copies: (
             kept.clone().count() as u64,
             kept.map(|execution| execution.kept).sum(),
         ),
     };
+    if broken == Some(Break::Memory) {
+        (memory.bound, memory.copies) = (0, (0, 0));
+    }
     Ok(Known {
         counted,
         health: Health {

@@ -1,11 +1,11 @@
 //! What the gate counts is what happened: its counters, Envoy's access log and what callers got add up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::Broken;
-use crate::history::{End, Past};
+use crate::history::{Answer, End, Past};
 use crate::policy::NAME as POLICY;
 
 pub(super) const NAME: &str = "every count adds up";
@@ -15,8 +15,8 @@ pub(super) const NAME: &str = "every count adds up";
 pub(crate) struct Counted {
     /// `tidegate_decisions`, by rule and outcome.
     pub(crate) decisions: BTreeMap<(String, String), u64>,
-    /// How often the access log has each decision.
-    pub(crate) logged: BTreeMap<String, u64>,
+    /// The lines of the access log that have a decision: the request's number, and what was decided.
+    pub(crate) logged: Vec<(Option<u64>, String)>,
     pub(crate) replays: u64,
     pub(crate) store_full: u64,
     pub(crate) contended: u64,
@@ -41,11 +41,15 @@ pub(crate) fn decisions(metrics: &str) -> BTreeMap<(String, String), u64> {
 }
 
 impl Counted {
-    /// Counts the decisions in an access log.
+    /// Reads an access log.
     pub(crate) fn log(&mut self, lines: &[Value]) {
-        for decision in lines.iter().filter_map(|line| line["decision"].as_str()) {
-            *self.logged.entry(decision.to_owned()).or_default() += 1;
-        }
+        let decided = lines.iter().filter_map(|line| {
+            let number = line["number"]
+                .as_str()
+                .and_then(|number| number.parse().ok());
+            Some((number, line["decision"].as_str()?.to_owned()))
+        });
+        self.logged.extend(decided);
     }
 
     fn of(&self, outcome: &str) -> u64 {
@@ -54,142 +58,126 @@ impl Counted {
             .map(|(_, count)| count)
             .sum()
     }
-
-    fn refused_by(&self, rule: &str) -> u64 {
-        let key = (rule.to_owned(), "refused".to_owned());
-        self.decisions.get(&key).copied().unwrap_or(0)
-    }
 }
 
 /// What is in the log as refused and was counted as allowed: the request went on, and its answer was withheld.
 const WITHHELD: [&str; 3] = ["no-answer", "response-owner-mismatch", "route-changed"];
 
+/// The limits, whose refusals are problems of one type.
+const LIMITS: [&str; 3] = ["tenant-ceiling", "account", "charges"];
+
+/// What became of a request by a decision in the log, as the counters have it: an outcome and its rule.
+fn counted_as(decision: &str) -> (&str, &str) {
+    match decision.split_once(':') {
+        None if decision == "replayed" => ("replayed", "none"),
+        Some(("refused", rule)) if !WITHHELD.contains(&rule) => ("refused", rule),
+        _ => ("allowed", "none"),
+    }
+}
+
 pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
     let mut found = Vec::new();
-    let mut broken = |what: String| {
+    let mut broken = |what: String, requests: Vec<u64>| {
         found.push(Broken {
             invariant: NAME,
             what,
-            requests: Vec::new(),
+            requests,
         });
     };
-    let mut allowed = 0;
-    for (decision, logged) in &counted.logged {
-        match decision.split_once(':') {
-            None if decision == "replayed" => {
-                let replayed = counted.of("replayed");
-                if replayed != *logged {
-                    broken(format!("{logged} replays in the log, {replayed} counted"));
-                }
-            }
-            Some(("refused", rule)) if !WITHHELD.contains(&rule) => {
-                let refused = counted.refused_by(rule);
-                if refused != *logged {
-                    broken(format!(
-                        "{logged} refusals by `{rule}` in the log, {refused} counted"
-                    ));
-                }
-            }
-            _ => allowed += logged,
+    let executed: BTreeSet<u64> = past.executions.iter().map(|one| one.number).collect();
+    // What is counted for sure, and what may be: a request whose caller leaves before the gate has decided has, in the log, the
+    // word of the policy that is tried before it.
+    let mut sure: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let mut doubtful = 0;
+    let mut seen = BTreeSet::new();
+    for (number, decision) in &counted.logged {
+        let (outcome, rule) = counted_as(decision);
+        let told = number.filter(|number| past.told.contains_key(number));
+        let Some(number) = told else {
+            broken(
+                format!("`{decision}` is logged of a request that nobody sent"),
+                Vec::new(),
+            );
+            continue;
+        };
+        if !seen.insert(number) {
+            broken(
+                format!("`{decision}` is logged of a request that was logged before"),
+                vec![number],
+            );
+        }
+        let end = past.ends.get(&number);
+        let answered = matches!(end, Some(End::Answered(_)));
+        if outcome == "allowed" && !answered && !executed.contains(&number) {
+            doubtful += 1;
+        } else {
+            *sure.entry((outcome, rule)).or_default() += 1;
+        }
+        if let Some(End::Answered(answer)) = end
+            && let Some(got) = got(answer)
+            && !agree(got, outcome, rule)
+        {
+            broken(
+                format!("`{decision}` is logged, and the caller got `{got}`"),
+                vec![number],
+            );
         }
     }
-    // A request whose caller leaves before the gate has decided has, in the log, the word of the policy that is tried before it.
-    let sure = counted.of("allowed");
-    if !(sure..=sure + silent(past)).contains(&allowed) {
-        let silent = silent(past);
-        broken(format!(
-            "{allowed} allowed in the log, {sure} counted (and {silent} without an answer)"
-        ));
+    for number in executed.difference(&seen) {
+        broken(
+            "it reached the origin, and no decision is logged".to_owned(),
+            vec![*number],
+        );
     }
-    let refused: u64 = counted
+    let keys = counted
         .decisions
-        .iter()
-        .filter(|((_, o), _)| o == "refused")
-        .map(|(_, n)| n)
-        .sum();
-    let logged = counted.logged.iter().filter(|(decision, _)| {
-        decision
-            .strip_prefix("refused:")
-            .is_some_and(|rule| !WITHHELD.contains(&rule))
-    });
-    let logged: u64 = logged.map(|(_, count)| count).sum();
-    if refused != logged {
-        broken(format!("{logged} refusals in the log, {refused} counted"));
+        .keys()
+        .map(|(rule, outcome)| (outcome.as_str(), rule.as_str()));
+    let keys: BTreeSet<_> = keys.chain(sure.keys().copied()).collect();
+    for (outcome, rule) in keys {
+        if !["allowed", "replayed", "refused"].contains(&outcome) {
+            continue;
+        }
+        let logged = sure.get(&(outcome, rule)).copied().unwrap_or(0);
+        let more = if outcome == "allowed" { doubtful } else { 0 };
+        let key = (rule.to_owned(), outcome.to_owned());
+        let count = counted.decisions.get(&key).copied().unwrap_or(0);
+        if !(logged..=logged + more).contains(&count) {
+            broken(
+                format!(
+                    "`{outcome}` by `{rule}`: {logged} in the log (and {more} of which it is not sure), {count} counted"
+                ),
+                Vec::new(),
+            );
+        }
     }
     if counted.replays != counted.of("replayed") {
         let (replays, replayed) = (counted.replays, counted.of("replayed"));
-        broken(format!("{replays} replays, and {replayed} decisions to"));
-    }
-    let reached = past.executions.len() as u64;
-    if reached > counted.of("allowed") {
-        let allowed = counted.of("allowed");
-        broken(format!(
-            "{reached} requests at the origin, {allowed} allowed"
-        ));
-    }
-    for (what, got, counted) in callers(past, counted) {
-        let silent = silent(past);
-        if got > counted || counted > got + silent {
-            broken(format!(
-                "{what}: callers got {got} (and {silent} no answer), {counted} counted"
-            ));
-        }
+        broken(
+            format!("{replays} replays, and {replayed} decisions to"),
+            Vec::new(),
+        );
     }
     found
 }
 
-/// How many requests have no answer: they may have been counted, or not have come that far.
-fn silent(past: &Past) -> u64 {
-    let answered = past
-        .ends
-        .values()
-        .filter(|end| matches!(end, End::Answered(_)));
-    (past.told.len() - answered.count()) as u64
+/// What an answer shows of the decision: the end of a problem's type, or that it is a replay, or came from elsewhere.
+fn got(answer: &Answer) -> Option<&str> {
+    if answer.replayed {
+        return Some("replayed");
+    }
+    let kind = answer.problem.as_deref()?.rsplit([':', '#']).next()?;
+    (!WITHHELD.contains(&kind)).then_some(kind)
 }
 
-/// What callers got, and what was counted of it.
-fn callers(past: &Past, counted: &Counted) -> Vec<(String, u64, u64)> {
-    let mut replays = 0;
-    let mut refused: BTreeMap<String, u64> = BTreeMap::new();
-    for end in past.ends.values() {
-        let End::Answered(answer) = end else { continue };
-        replays += u64::from(answer.replayed);
-        let kind = answer
-            .problem
-            .as_deref()
-            .and_then(|kind| kind.rsplit([':', '#']).next());
-        if let Some(kind) = kind.filter(|kind| !WITHHELD.contains(kind)) {
-            *refused.entry(kind.to_owned()).or_default() += 1;
-        }
+fn agree(got: &str, outcome: &str, rule: &str) -> bool {
+    match (got, outcome) {
+        ("replayed", outcome) => outcome == "replayed",
+        ("quota-exceeded", "refused") => LIMITS.contains(&rule),
+        ("temporary-reduced-capacity", "refused") => rule == "store-unavailable",
+        (kind, "refused") => kind == rule,
+        _ => false,
     }
-    let rules = counted
-        .decisions
-        .iter()
-        .filter(|((_, outcome), _)| outcome == "refused");
-    let mut by_kind: BTreeMap<&str, u64> = BTreeMap::new();
-    for ((rule, _), count) in rules {
-        let kind = match rule.as_str() {
-            "tenant-ceiling" | "account" | "charges" | "watched" => "quota-exceeded",
-            "store-unavailable" => "temporary-reduced-capacity",
-            other => other,
-        };
-        *by_kind.entry(kind).or_default() += count;
-    }
-    let kinds = refused
-        .keys()
-        .map(String::as_str)
-        .chain(by_kind.keys().copied());
-    let kinds: std::collections::BTreeSet<&str> = kinds.collect();
-    let each = kinds.into_iter().map(|kind| {
-        let got = refused.get(kind).copied().unwrap_or(0);
-        (
-            kind.to_owned(),
-            got,
-            by_kind.get(kind).copied().unwrap_or(0),
-        )
-    });
-    each.chain([("replays".to_owned(), replays, counted.of("replayed"))])
-        .collect()
 }
 
 #[cfg(test)]
@@ -205,51 +193,12 @@ mod tests {
             .got(1, answer(1, 10))
     }
 
-    fn with(key: (&str, &str), decision: &str, change: impl FnOnce(&mut Counted)) -> Counted {
+    /// A second request, that was refused by its account's limit, as it is counted, logged and told.
+    fn refused(change: impl FnOnce(&mut Past, &mut Counted)) -> Vec<Broken> {
         let mut counted = made::counted();
-        counted
-            .decisions
-            .insert((key.0.to_owned(), key.1.to_owned()), 1);
-        counted.logged.insert(decision.to_owned(), 1);
-        change(&mut counted);
-        counted
-    }
-
-    #[test]
-    fn one_request_is_one_count() {
-        holds(&check(&past(), &made::counted()));
-        is_broken(
-            &check(
-                &past().sent(told(2, 0, Kind::Plain, 0)).ran(executed(2, 6)),
-                &made::counted(),
-            ),
-            "2 requests at the origin",
-        );
-    }
-
-    #[test]
-    fn counters_are_the_log() {
-        let lost = with(("account", "refused"), "refused:account", |counted| {
-            counted.logged.remove("refused:account");
-        });
-        is_broken(
-            &check(&past().sent(told(2, 0, Kind::Plain, 0)), &lost),
-            "0 refusals in the log, 1 counted",
-        );
-        let more = with(("none", "replayed"), "replayed", |counted| {
-            counted.replays = 2
-        });
-        is_broken(
-            &check(&past().sent(told(2, 0, Kind::Plain, 0)), &more),
-            "2 replays, and 1 decisions",
-        );
-    }
-
-    #[test]
-    fn counters_are_what_callers_got_but_for_those_who_left() {
-        let refused = with(("account", "refused"), "refused:account", |_| {});
-        let left = past().sent(told(2, 0, Kind::Plain, 0));
-        holds(&check(&left, &refused));
+        let key = ("account".to_owned(), "refused".to_owned());
+        counted.decisions.insert(key, 1);
+        counted.logged.push((Some(2), "refused:account".to_owned()));
         let quota = "https://iana.org/assignments/http-problem-types#quota-exceeded";
         let got = Answer {
             status: 429,
@@ -257,15 +206,64 @@ mod tests {
             problem: Some(quota.to_owned()),
             ..answer(2, 10)
         };
-        holds(&check(&left.clone().got(2, got.clone()), &refused));
+        let mut past = past().sent(told(2, 0, Kind::Plain, 0)).got(2, got);
+        change(&mut past, &mut counted);
+        check(&past, &counted)
+    }
+
+    #[test]
+    fn what_is_counted_logged_and_told_is_one() {
+        holds(&check(&past(), &made::counted()));
+        holds(&refused(|_, _| {}));
         is_broken(
-            &check(&left.got(2, answer(1, 10)), &refused),
-            "quota-exceeded: callers got 0",
+            &refused(|_, counted| counted.decisions.clear()),
+            "1 in the log (and 0",
         );
-        let uncounted = past().sent(told(2, 0, Kind::Plain, 0)).got(2, got);
         is_broken(
-            &check(&uncounted, &made::counted()),
-            "quota-exceeded: callers got 1",
+            &refused(|_, counted| _ = counted.logged.pop()),
+            "0 in the log (and 0",
+        );
+        let twice = refused(|_, counted| counted.logged.push((Some(2), "allowed".to_owned())));
+        is_broken(&twice, "was logged before");
+        let other = refused(|past, _| {
+            _ = past.ends.insert(
+                2,
+                End::Answered(Answer {
+                    replayed: true,
+                    ..answer(1, 10)
+                }),
+            )
+        });
+        is_broken(&other, "the caller got `replayed`");
+    }
+
+    #[test]
+    fn what_nobody_sent_is_not_counted_and_what_ran_is() {
+        is_broken(
+            &refused(|past, _| _ = past.told.remove(&2)),
+            "that nobody sent",
+        );
+        let ran = past().sent(told(2, 0, Kind::Plain, 0)).ran(executed(2, 6));
+        is_broken(&check(&ran, &made::counted()), "no decision is logged");
+    }
+
+    #[test]
+    fn who_leaves_early_may_not_have_been_decided_about() {
+        let left = past().sent(told(2, 0, Kind::Plain, 0));
+        let mut counted = made::counted();
+        counted.logged.push((Some(2), "allowed".to_owned()));
+        holds(&check(&left, &counted));
+        is_broken(
+            &check(&left.got(2, answer(2, 9)), &counted),
+            "2 in the log (and 0",
+        );
+    }
+
+    #[test]
+    fn a_replay_is_counted_twice() {
+        is_broken(
+            &refused(|_, counted| counted.replays = 2),
+            "2 replays, and 0 decisions",
         );
     }
 

@@ -90,7 +90,7 @@ impl Past {
 pub(super) fn counted() -> Counted {
     Counted {
         decisions: BTreeMap::from([(("none".to_owned(), "allowed".to_owned()), 1)]),
-        logged: BTreeMap::from([("allowed".to_owned(), 1)]),
+        logged: vec![(Some(1), "allowed".to_owned())],
         ..Counted::default()
     }
 }

@@ -8,7 +8,7 @@ pub(super) const NAME: &str = "Envoy and its VMs are well";
 pub(super) const MEMORY: &str = "memory stays within its bound";
 
 /// What else Envoy's heap may grow by while it serves: connections, buffers, series of metrics.
-const SLACK: u64 = 8 << 20;
+const SLACK: u64 = 1 << 20;
 
 /// What Envoy's own cache needs for a copy beside its bytes.
 pub(crate) const COPY: u64 = 4 << 10;
