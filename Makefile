@@ -66,6 +66,7 @@ test: need lint test-core test-wasm build build-test test-cli policies rules ## 
 test-core: ## Test the core natively
 	@scripts/need cargo
 	$(CARGO) test -p tidegate-core --all-features $(call keep,core)
+	$(CARGO) test -p tidegate-properties -p tidegate-hostile
 
 test-cli: build ## Test the command line as a process
 	@scripts/need cargo
@@ -134,6 +135,25 @@ bench: build ## Compare CPU per request of Envoys with and without the module (B
 sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md
 	@scripts/need envoy
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -q -p tidegate-e2e --test sizes -- --include-ignored --nocapture --test-threads 1
+
+# Hostile input: docs/hostile.md.
+FUZZ_SECONDS ?= 300
+SOAK_SECONDS ?= 60
+BREAKS := once scope limits role vm envoy memory counts
+
+.PHONY: fuzz soak soak-broken
+fuzz: ## Feed what reads hostile bytes with them (FUZZ_SECONDS=300 for each property)
+	@scripts/need cargo fuzz
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+soak: build ## Send valid and hostile requests at random to an Envoy with everything on (SOAK_SECONDS=60 SOAK_SEED=...)
+	@scripts/need envoy
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run -q -p tidegate-hostile -- --seconds $(SOAK_SECONDS) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
+
+soak-broken: build build-test ## The same with one thing set wrong at a time: each run has to fail
+	@scripts/need envoy
+	@$(CARGO) build -q -p tidegate-hostile
+	@scripts/soak-broken $$(scripts/envoy $(ENVOY)) $(BREAKS)
 
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew

@@ -3,10 +3,7 @@
 mod diff;
 mod exit;
 mod explain;
-mod lint;
 mod output;
-mod packed;
-mod policy_file;
 mod ship;
 mod simulate;
 mod testing;
@@ -16,6 +13,7 @@ mod verbs;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tidegate_tool::{lint, packed, policy_file};
 
 use exit::Exit;
 use output::{Format, Output};

@@ -9,10 +9,10 @@ use anyhow::{Context as _, Result, ensure};
 use crate::packed;
 
 /// The name of a policy in its folder.
-pub(crate) const POLICY: &str = "policy.json";
+pub const POLICY: &str = "policy.json";
 
 /// The file that `path` means: itself, or the `policy.json` of a folder.
-pub(crate) fn file(path: &Path) -> PathBuf {
+pub fn file(path: &Path) -> PathBuf {
     if path.is_dir() {
         path.join(POLICY)
     } else {
@@ -24,7 +24,7 @@ pub(crate) fn file(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Where it cannot be read; the message has its path.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// It cannot be read, or is larger than a module may be.
-pub(crate) fn read_module(path: &Path) -> Result<Vec<u8>> {
+pub fn read_module(path: &Path) -> Result<Vec<u8>> {
     let shown = || format!("`{}` cannot be read", path.display());
     let mut bytes = Vec::new();
     let file = fs::File::open(path).with_context(shown)?;
@@ -52,7 +52,7 @@ pub(crate) fn read_module(path: &Path) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// The file cannot be read, or is a module without a policy, or one that is not what it says.
-pub(crate) fn document(path: &Path) -> Result<Vec<u8>> {
+pub fn document(path: &Path) -> Result<Vec<u8>> {
     let file = file(path);
     let bytes = read(&file)?;
     if packed::is_module(&bytes) {
@@ -63,7 +63,7 @@ pub(crate) fn document(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The file of a policy's cases, beside it: `policy.test.json` beside `policy.json`.
-pub(crate) fn cases(policy: &Path) -> PathBuf {
+pub fn cases(policy: &Path) -> PathBuf {
     policy.with_extension("test.json")
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn cases(policy: &Path) -> PathBuf {
 ///
 /// # Errors
 /// It cannot be written; what was there stays.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,

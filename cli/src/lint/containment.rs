@@ -4,7 +4,7 @@ use tidegate_core::policy::{PathPattern, RouteMatch, Segment};
 use tidegate_core::route;
 
 /// Whether `wide` takes whatever `narrow` takes among the requests with this method (`None`: with any).
-pub(crate) fn covers(wide: &RouteMatch, narrow: &RouteMatch, method: Option<&str>) -> bool {
+pub fn covers(wide: &RouteMatch, narrow: &RouteMatch, method: Option<&str>) -> bool {
     let RouteMatch {
         methods,
         path,
@@ -25,7 +25,7 @@ pub(crate) fn covers(wide: &RouteMatch, narrow: &RouteMatch, method: Option<&str
 }
 
 /// Whether some request is taken by both.
-pub(crate) fn meet(one: &RouteMatch, other: &RouteMatch) -> bool {
+pub fn meet(one: &RouteMatch, other: &RouteMatch) -> bool {
     let RouteMatch {
         methods,
         path,

@@ -10,25 +10,25 @@ use super::position::{Position, Positions};
 
 /// What was found at one place of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// The file.
-    pub(crate) file: String,
+    pub file: String,
     /// The line, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// The column, from 1, in characters.
-    pub(crate) column: usize,
+    pub column: usize,
     /// The place in the document.
-    pub(crate) path: String,
+    pub path: String,
     /// What is wrong, and what to write instead.
-    pub(crate) message: String,
+    pub message: String,
     /// How bad it is.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
 }
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub enum Kind {
     /// It will be refused.
     Mistake,
     /// It will be taken, and may not be what was meant.

@@ -1,7 +1,7 @@
 //! What is wrong with policies and with the Envoy configurations that mount them, and what their authors may not have
 //! meant: all of it in one pass, each with its place in the file.
 
-pub(crate) mod containment;
+pub mod containment;
 mod envoy;
 mod finding;
 mod position;
@@ -11,21 +11,21 @@ use std::path::Path;
 
 use tidegate_core::policy::{Checked, Mistake, Policy};
 
-pub(crate) use self::envoy::envoys;
-pub(crate) use self::finding::{Finding, Kind};
+pub use self::envoy::envoys;
+pub use self::finding::{Finding, Kind};
 use self::position::Positions;
 
 /// A policy that was looked at.
 #[derive(Debug)]
-pub(crate) struct Linted {
+pub struct Linted {
     /// What was found, in the order in which the file reads.
-    pub(crate) findings: Vec<Finding>,
+    pub findings: Vec<Finding>,
     /// The policy; `None` where it has mistakes.
-    pub(crate) policy: Option<Policy>,
+    pub policy: Option<Policy>,
 }
 
 /// Looks at the text of a policy that lies in `file`.
-pub(crate) fn policy(file: &Path, text: &[u8]) -> Linted {
+pub fn policy(file: &Path, text: &[u8]) -> Linted {
     let positions = Positions::of_json(text);
     let (policy, mistakes, warnings) = match Policy::check(text) {
         Ok(Checked {

@@ -10,15 +10,15 @@ use super::is_module;
 
 /// The parts of a module.
 #[derive(Debug)]
-pub(crate) struct Anatomy<'a> {
+pub struct Anatomy<'a> {
     /// `module.name` of each import, in order.
-    pub(crate) imports: Vec<String>,
+    pub imports: Vec<String>,
     /// The name of each export, in order.
-    pub(crate) exports: Vec<String>,
+    pub exports: Vec<String>,
     /// The sections, in order.
-    pub(crate) sections: Vec<Part>,
+    pub sections: Vec<Part>,
     /// Custom sections by name; of two with one name, the last.
-    pub(crate) customs: BTreeMap<String, &'a [u8]>,
+    pub customs: BTreeMap<String, &'a [u8]>,
     functions: BTreeMap<String, usize>,
     bodies: Vec<wasmparser::FunctionBody<'a>>,
     segments: Vec<Option<&'a [u8]>>,
@@ -27,11 +27,11 @@ pub(crate) struct Anatomy<'a> {
 
 /// A section and its size.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Part {
+pub struct Part {
     /// Its name; of a custom section, the one that it has.
-    pub(crate) name: String,
+    pub name: String,
     /// Its content, in bytes.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
 }
 
 impl<'a> Anatomy<'a> {
@@ -39,7 +39,7 @@ impl<'a> Anatomy<'a> {
     ///
     /// # Errors
     /// Why this is not a module that a host would take.
-    pub(crate) fn of(bytes: &'a [u8]) -> Result<Self> {
+    pub fn of(bytes: &'a [u8]) -> Result<Self> {
         ensure!(is_module(bytes), "it is no wasm module");
         Validator::new()
             .validate_all(bytes)
@@ -114,12 +114,12 @@ impl<'a> Anatomy<'a> {
     }
 
     /// Whether a function is exported under this name.
-    pub(crate) fn has_function(&self, name: &str) -> bool {
+    pub fn has_function(&self, name: &str) -> bool {
         self.functions.contains_key(name)
     }
 
     /// The number that an exported function gives, if it does nothing else.
-    pub(crate) fn constant(&self, name: &str) -> Option<i64> {
+    pub fn constant(&self, name: &str) -> Option<i64> {
         match self.operators(name)?.as_slice() {
             [Operator::I32Const { value }, Operator::End] => Some(i64::from(*value)),
             [Operator::I64Const { value }, Operator::End] => Some(*value),
@@ -128,7 +128,7 @@ impl<'a> Anatomy<'a> {
     }
 
     /// The passive data that an exported function copies from its beginning to where its argument says, if it does nothing else.
-    pub(crate) fn copied(&self, name: &str) -> Option<&'a [u8]> {
+    pub fn copied(&self, name: &str) -> Option<&'a [u8]> {
         match self.operators(name)?.as_slice() {
             [
                 Operator::LocalGet { local_index: 0 },

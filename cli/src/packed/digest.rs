@@ -11,16 +11,16 @@ const DOMAIN: &[u8] = b"tidegate-module-1";
 /// A SHA-256 digest; shown as 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub(crate) struct Digest([u8; 32]);
+pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The digest of a file's bytes, as `sha256sum` prints it.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
     /// The digest of a packed module: its engine, whether it is held in shadow, and its document.
-    pub(crate) fn of_module(engine: &Self, shadow: bool, document: &[u8]) -> Self {
+    pub fn of_module(engine: &Self, shadow: bool, document: &[u8]) -> Self {
         let mut hash = Sha256::new();
         hash.update(DOMAIN);
         hash.update(engine.0);
@@ -30,13 +30,13 @@ impl Digest {
     }
 
     /// The first eight bytes as one number, the first byte first: what the module says of itself in metrics.
-    pub(crate) fn id(&self) -> u64 {
+    pub fn id(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.0;
         u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 
     /// The first 16 hex digits.
-    pub(crate) fn short(&self) -> String {
+    pub fn short(&self) -> String {
         format!("{:016x}", self.id())
     }
 }

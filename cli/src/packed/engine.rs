@@ -12,9 +12,9 @@ use crate::policy_file;
 static EMBEDDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/engine.wasm"));
 
 /// An engine.
-pub(crate) struct Engine {
+pub struct Engine {
     /// Its file.
-    pub(crate) bytes: Cow<'static, [u8]>,
+    pub bytes: Cow<'static, [u8]>,
 }
 
 impl Engine {
@@ -22,7 +22,7 @@ impl Engine {
     ///
     /// # Errors
     /// The file cannot be read, or none was put into this tool.
-    pub(crate) fn get(file: Option<&Path>) -> Result<Self> {
+    pub fn get(file: Option<&Path>) -> Result<Self> {
         if let Some(file) = file {
             let bytes = Cow::Owned(policy_file::read_module(file)?);
             return Ok(Self { bytes });
@@ -38,6 +38,6 @@ impl Engine {
 }
 
 /// The digest of the engine inside this tool, if there is one.
-pub(crate) fn embedded_digest() -> Option<Digest> {
+pub fn embedded_digest() -> Option<Digest> {
     (!EMBEDDED.is_empty()).then(|| Digest::of(EMBEDDED))
 }

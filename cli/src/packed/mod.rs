@@ -11,38 +11,38 @@ mod read;
 mod section;
 mod write;
 
-pub(crate) use anatomy::{Anatomy, Part};
-pub(crate) use digest::Digest;
-pub(crate) use engine::{Engine, embedded_digest};
-pub(crate) use read::{Contents, Packed, look, open};
-pub(crate) use section::{ModeNow, Section};
-pub(crate) use write::pack;
+pub use anatomy::{Anatomy, Part};
+pub use digest::Digest;
+pub use engine::{Engine, embedded_digest};
+pub use read::{Contents, Packed, look, open};
+pub use section::{ModeNow, Section};
+pub use write::pack;
 
 /// The name of the custom section that says what was packed.
-pub(crate) const SECTION: &str = "tidegate";
+pub const SECTION: &str = "tidegate";
 
 /// The name of the custom section by which an engine tells its version.
-pub(crate) const ENGINE_SECTION: &str = "tidegate-engine";
+pub const ENGINE_SECTION: &str = "tidegate-engine";
 
 /// The exports of an engine that packing gives other bodies.
-pub(crate) mod exports {
+pub mod exports {
     /// `() -> i32`: bytes of the document, 0 if there is none.
-    pub(crate) const SIZE: &str = "tidegate_policy_size";
+    pub const SIZE: &str = "tidegate_policy_size";
     /// `(address: i32) -> ()`: copies the document there.
-    pub(crate) const READ: &str = "tidegate_policy_read";
+    pub const READ: &str = "tidegate_policy_read";
     /// `() -> i32`: 0 as the document says, 1 in shadow.
-    pub(crate) const MODE: &str = "tidegate_policy_mode";
+    pub const MODE: &str = "tidegate_policy_mode";
     /// `() -> i64`: the first eight bytes of the digest, the first byte first.
-    pub(crate) const ID: &str = "tidegate_module_id";
+    pub const ID: &str = "tidegate_module_id";
 }
 
 /// The first bytes of any module.
 const MAGIC: &[u8] = b"\0asm";
 
 /// The largest file that is taken for a module, in bytes: 64 MiB.
-pub(crate) const MAX_MODULE_BYTES: u64 = 64 << 20;
+pub const MAX_MODULE_BYTES: u64 = 64 << 20;
 
 /// Whether these are the first bytes of a module.
-pub(crate) fn is_module(bytes: &[u8]) -> bool {
+pub fn is_module(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }

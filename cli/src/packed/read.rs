@@ -10,7 +10,7 @@ use crate::policy_file;
 
 /// What a module carries.
 #[derive(Debug)]
-pub(crate) enum Contents {
+pub enum Contents {
     /// A policy.
     Packed(Box<Packed>),
     /// No policy, but room for one; and the engine's version, if it tells.
@@ -21,22 +21,22 @@ pub(crate) enum Contents {
 
 /// A packed module.
 #[derive(Debug)]
-pub(crate) struct Packed {
+pub struct Packed {
     /// What it says of itself.
-    pub(crate) section: Section,
+    pub section: Section,
     /// The policy's document.
-    pub(crate) document: Vec<u8>,
+    pub document: Vec<u8>,
     /// The digest of what is in it.
-    pub(crate) digest: Digest,
+    pub digest: Digest,
     /// Where it is not what it says, a line each.
-    pub(crate) faults: Vec<String>,
+    pub faults: Vec<String>,
     /// Whether packing its document again gives the same bytes; none without its engine in this tool.
-    pub(crate) repacks: Option<bool>,
+    pub repacks: Option<bool>,
 }
 
 impl Packed {
     /// Whether it is what it says.
-    pub(crate) fn is_intact(&self) -> bool {
+    pub fn is_intact(&self) -> bool {
         self.faults.is_empty()
     }
 
@@ -44,7 +44,7 @@ impl Packed {
     ///
     /// # Errors
     /// The mistakes of the document.
-    pub(crate) fn policy(&self) -> Result<Policy> {
+    pub fn policy(&self) -> Result<Policy> {
         Policy::parse(&self.document).map_err(|mistakes| {
             let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
             anyhow::anyhow!("its policy has mistakes: {}", lines.join("; "))
@@ -56,7 +56,7 @@ impl Packed {
 ///
 /// # Errors
 /// It has the section of a packed module, and lacks what belongs to it.
-pub(crate) fn look(bytes: &[u8], parts: &Anatomy<'_>) -> Result<Contents> {
+pub fn look(bytes: &[u8], parts: &Anatomy<'_>) -> Result<Contents> {
     let Some(section) = parts.customs.get(SECTION) else {
         let engine = [exports::SIZE, exports::READ, exports::MODE, exports::ID]
             .iter()
@@ -107,7 +107,7 @@ pub(crate) fn look(bytes: &[u8], parts: &Anatomy<'_>) -> Result<Contents> {
 ///
 /// # Errors
 /// The file cannot be read, is no packed module, or is not what it says.
-pub(crate) fn open(file: &Path) -> Result<(Vec<u8>, Packed)> {
+pub fn open(file: &Path) -> Result<(Vec<u8>, Packed)> {
     let bytes = policy_file::read_module(file)?;
     let shown = || format!("`{}`", file.display());
     let contents = Anatomy::of(&bytes)

@@ -9,25 +9,25 @@ use super::Digest;
 /// The content of the custom section, as JSON in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Section {
+pub struct Section {
     /// The policy's name.
-    pub(crate) policy: String,
+    pub policy: String,
     /// The policy's version.
-    pub(crate) version: String,
+    pub version: String,
     /// The mode that holds.
-    pub(crate) mode: ModeNow,
+    pub mode: ModeNow,
     /// The engine's version.
-    pub(crate) engine: String,
+    pub engine: String,
     /// The digest of the engine's file.
-    pub(crate) engine_digest: Digest,
+    pub engine_digest: Digest,
     /// The digest of the module.
-    pub(crate) digest: Digest,
+    pub digest: Digest,
 }
 
 /// The mode that holds for a mount that is told nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ModeNow {
+pub enum ModeNow {
     /// Refusals are sent.
     Enforce,
     /// Everything is decided and nothing changes for callers.

@@ -15,11 +15,11 @@ use super::{Anatomy, Digest, Engine, SECTION, Section, exports};
 const UNKNOWN: &str = "unknown";
 
 /// A module that was packed.
-pub(crate) struct Written {
+pub struct Written {
     /// The file.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// What it says of itself.
-    pub(crate) section: Section,
+    pub section: Section,
 }
 
 /// The functions of an engine that get other bodies.
@@ -35,7 +35,7 @@ struct Hooks {
 ///
 /// # Errors
 /// The document has mistakes, or the engine is none, or has a policy already.
-pub(crate) fn pack(engine: &Engine, document: &[u8], shadow: bool) -> Result<Written> {
+pub fn pack(engine: &Engine, document: &[u8], shadow: bool) -> Result<Written> {
     let policy = Policy::parse(document)
         .map_err(|mistakes| anyhow!("the policy has {} mistakes", mistakes.len()))?;
     let parts = Anatomy::of(&engine.bytes).context("the engine")?;

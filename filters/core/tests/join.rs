@@ -90,3 +90,24 @@ fn the_older_fields_are_all_three_of_one_limit() {
         is(&joined(&ours, &theirs), expected);
     }
 }
+
+#[test]
+fn a_name_that_an_origin_sends_twice_is_told_once() {
+    let theirs = [
+        ("ratelimit-policy", r#""old";q=3;w=3, "old";q=4;w=4"#),
+        (
+            "ratelimit",
+            r#""old";r=2;t=1, "old";r=1;t=1, "account";r=3, "account";r=1"#,
+        ),
+    ];
+    is(
+        &joined(&OURS, &theirs),
+        &[
+            ("ratelimit-policy", r#""old";q=3;w=3, "new";q=9;w=9"#),
+            (
+                "ratelimit",
+                r#""old";r=1;t=1, "account";r=1, "new";r=8;t=1"#,
+            ),
+        ],
+    );
+}

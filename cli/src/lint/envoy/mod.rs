@@ -57,7 +57,7 @@ impl Findings {
 ///
 /// # Errors
 /// Where a file cannot be read.
-pub(crate) fn envoys(policies: &[Policy], paths: &[PathBuf]) -> Result<(usize, Vec<Finding>)> {
+pub fn envoys(policies: &[Policy], paths: &[PathBuf]) -> Result<(usize, Vec<Finding>)> {
     let (mut files, mut findings) = (Vec::new(), Vec::new());
     for path in file::paths(paths)? {
         match File::read(&path)? {

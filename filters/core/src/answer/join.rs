@@ -25,7 +25,8 @@ pub fn join(
         line.map(|(_, value)| value.as_str())
     };
     let read = |name: &str| list(&value(theirs, name));
-    let (mut policies, mut limits) = (read(POLICY), read(LIMIT));
+    let mut policies = once(read(POLICY), |_, _| true);
+    let mut limits = once(read(LIMIT), nearer);
     let our_policies = list(of_ours(POLICY).unwrap_or_default().as_bytes());
     for limit in list(of_ours(LIMIT).unwrap_or_default().as_bytes()) {
         let Some(name) = name(&limit).map(str::to_owned) else {
@@ -70,6 +71,20 @@ fn value(lines: &[(&[u8], &[u8])], name: &str) -> Vec<u8> {
 /// A field as a list; one that is none says nothing (RFC 9651, section 4.2).
 fn list(field: &[u8]) -> List {
     Parser::new(field).parse().unwrap_or_default()
+}
+
+/// Of several entries with one name the one that goes `before` the others, if it comes first.
+fn once(list: List, before: impl Fn(&ListEntry, &ListEntry) -> bool) -> List {
+    let mut kept = List::new();
+    for entry in list {
+        let same = |other: &&mut ListEntry| name(&entry).is_some() && name(other) == name(&entry);
+        match kept.iter_mut().find(same) {
+            Some(other) if before(other, &entry) => {}
+            Some(other) => *other = entry,
+            None => kept.push(entry),
+        }
+    }
+    kept
 }
 
 /// The name of a limit.

@@ -103,8 +103,11 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
         edits.push(Edit::set("cache-control", control));
     }
     let targeted = find(headers, b"cdn-cache-control").next().is_some();
-    // Where that counts, nothing else says how long a copy lives (RFC 9213, section 2.2).
-    let hidden = |name: &[u8]| hidden(name) || (targeted && name == b"expires");
+    // Where that counts, nothing else says how long a copy lives (RFC 9213, section 2.2). What is ours is gone already; kept, it
+    // would be put back.
+    let hidden = |name: &[u8]| {
+        !reserved::is_header(name) && (hidden(name) || (targeted && name == b"expires"))
+    };
     for name in names(headers, hidden) {
         if instruction.is_some() {
             edits.extend(keep(name, headers));

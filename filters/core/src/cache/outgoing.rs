@@ -72,6 +72,7 @@ pub fn outgoing(
             edits.push(Edit::remove(name));
             if let Some(kept) = name.strip_prefix(KEPT.as_bytes())
                 && kept != CONTROL
+                && !reserved::is_header(kept)
                 && !(expected.scoped && is_targeted(kept))
             {
                 edits.push(Edit::set(kept, *value));

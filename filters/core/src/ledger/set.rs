@@ -20,7 +20,10 @@ pub const WAYS: usize = 16;
 pub const FORMAT: u8 = 1;
 
 /// The size of a set that is full, in bytes.
-pub const MAX_LEN: usize = 1 + WAYS * (2 * 65 + 2 * Key::LEN + 1 + 12 * 8 + 2);
+pub const MAX_LEN: usize = 1 + WAYS * (2 * (1 + MAX_TEXT_LEN) + 2 * Key::LEN + 1 + 12 * 8 + 2);
+
+/// The longest text, in bytes.
+const MAX_TEXT_LEN: usize = 64;
 
 const SHADOW: u8 = 1;
 const LOGGED: u8 = 2;
@@ -114,9 +117,10 @@ fn put(bytes: &mut Vec<u8>, entry: &Entry) {
     bytes.extend_from_slice(&notice.told.to_le_bytes());
 }
 
-/// Writes a text, of which 64 bytes are kept.
+/// Writes a text, of which [`MAX_TEXT_LEN`] bytes are kept.
 fn text(bytes: &mut Vec<u8>, text: &str) {
-    let kept = text.get(..text.floor_char_boundary(64)).unwrap_or_default();
+    let end = text.floor_char_boundary(MAX_TEXT_LEN);
+    let kept = text.get(..end).unwrap_or_default();
     bytes.push(u8::try_from(kept.len()).unwrap_or(0));
     bytes.extend_from_slice(kept.as_bytes());
 }
@@ -137,7 +141,11 @@ impl Reader<'_> {
 
     fn text(&mut self) -> Option<String> {
         let [length] = self.take()?;
-        let (text, rest) = self.0.split_at_checked(usize::from(length))?;
+        let length = usize::from(length);
+        if length > MAX_TEXT_LEN {
+            return None;
+        }
+        let (text, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         String::from_utf8(text.to_vec()).ok()
     }

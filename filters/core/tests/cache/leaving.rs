@@ -305,3 +305,37 @@ fn c24_cache_status_is_added_to_and_says_hit_or_forward_and_not_both() {
     assert_eq!(status(Sender::Cache), "Inner; fwd=miss, tidegate; hit");
     assert_eq!(status(Sender::Upstream), "Inner; fwd=miss");
 }
+
+#[test]
+fn what_an_application_says_in_our_name_reaches_nobody() {
+    let scoped = plan(SCOPED, &AMY);
+    let bypass = plan(SCOPED, &[]);
+    let kept = "x-tidegate-kept-cache-control";
+    let twice = "x-tidegate-kept-x-tidegate-kept-cache-control";
+    for plan in [scoped, bypass] {
+        let sent = [
+            (":status", "200"),
+            (kept, "public"),
+            (twice, "public"),
+            ("x-tidegate-seal", "1"),
+        ];
+        let got = through(&plan, &sent).unwrap();
+        assert!(
+            !got.iter().any(|(name, _)| name.starts_with("x-tidegate")),
+            "{got:?}"
+        );
+        assert_ne!(values(&got, "cache-control"), ["public"]);
+        // Nor where nothing behind the gate takes it out.
+        let mut expected = plan.expected;
+        expected.sealed = false;
+        let sent = lines(&sent[..3]);
+        let got = edited(
+            &sent,
+            &outgoing(&expected, Sender::Upstream, &sent).unwrap(),
+        );
+        assert!(
+            !got.iter().any(|(name, _)| name.starts_with("x-tidegate")),
+            "{got:?}"
+        );
+    }
+}

@@ -215,3 +215,17 @@ fn only_a_trace_parent_is_one() {
     assert_eq!(id(b"a b"), None);
     assert_eq!(id(&[b'a'; 129]), None);
 }
+
+/// 64 bytes are the most that is written.
+#[test]
+fn a_text_that_is_longer_than_any_that_is_written_is_none_of_ours() {
+    let entry = |length: u8| {
+        let mut bytes = vec![set::FORMAT, length];
+        bytes.extend(vec![b'r'; length.into()]);
+        // Flags, keys, an empty label, numbers, phase and attempts, and two times.
+        bytes.extend([0; 1 + 2 * Key::LEN + 1 + 10 * 8 + 2 + 2 * 8]);
+        bytes
+    };
+    assert_eq!(set::read(&entry(64)).len(), 1);
+    assert_eq!(set::read(&entry(65)).len(), 0);
+}

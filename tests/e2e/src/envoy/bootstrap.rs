@@ -96,6 +96,7 @@ pub(super) fn access_log(file: &str) -> Value {
                 "status": "%RESPONSE_CODE%",
                 "details": "%RESPONSE_CODE_DETAILS%",
                 "request_id": "%REQ(X-REQUEST-ID)%",
+                "number": "%REQ(X-NUMBER)%",
                 "client": "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%",
                 "client_uri": "%DOWNSTREAM_PEER_URI_SAN%",
                 "subject": "%DYNAMIC_METADATA(envoy.filters.http.jwt_authn:jwt_payload:sub)%",
