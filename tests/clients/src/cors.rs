@@ -51,7 +51,7 @@ async fn envoy(stand: &Stand) -> Result<Envoy> {
 }
 
 /// Asks from a page of the origin's own port, which is another origin to a browser.
-pub(crate) async fn reads(stand: &Stand) -> Result<Vec<Read>> {
+pub(crate) async fn reads(stand: &Stand, page: &Page) -> Result<Vec<Read>> {
     // The application answers for CORS by itself, with all that a page needs.
     let own = Reply::status(StatusCode::OK)
         .header("access-control-allow-origin", "*")
@@ -59,7 +59,8 @@ pub(crate) async fn reads(stand: &Stand) -> Result<Vec<Read>> {
         .header("access-control-expose-headers", EXPOSED);
     stand.origin.answer("/limited/own", own);
     let envoy = envoy(stand).await?;
-    let page = Page::open(format!("http://{}/page", stand.origin.address())).await?;
+    page.go(format!("http://{}/page", stand.origin.address()))
+        .await?;
     let mut reads = Vec::new();
     for (path, by) in [
         ("/limited/own", "the application"),

@@ -36,7 +36,7 @@ impl Report {
     /// Statuses and the pauses between them, and what they come to.
     pub(crate) fn table(&self) -> String {
         let mut table = Table::new();
-        table.load_preset(comfy_table::presets::ASCII_MARKDOWN);
+        table.load_style(comfy_table::presets::ASCII_MARKDOWN);
         let heads = CASES.iter().map(|(head, _)| (*head).to_owned());
         table.set_header(["client".to_owned()].into_iter().chain(heads));
         for row in &self.rows {

@@ -26,19 +26,26 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Opens it.
+    /// Starts a browser, and opens it.
     pub(crate) async fn open(url: String) -> Result<Self> {
-        let browser = spawn_blocking(move || {
-            let mut browser = Browser::start(true)?;
+        let browser = spawn_blocking(|| Browser::start(true)).await??;
+        let page = Self {
+            browser: Arc::new(Mutex::new(browser)),
+            asked: Arc::default(),
+        };
+        page.go(url).await?;
+        Ok(page)
+    }
+
+    /// Opens another page in its place.
+    pub(crate) async fn go(&self, url: String) -> Result<()> {
+        self.with(move |browser| {
             browser.open(&url)?;
             browser.value(LOOP)?;
-            browser.value("window.told = {}; 0")?;
-            Ok::<_, anyhow::Error>(browser)
-        });
-        Ok(Self {
-            browser: Arc::new(Mutex::new(browser.await??)),
-            asked: Arc::default(),
+            browser.value("window.told = {}; 0")
         })
+        .await?;
+        Ok(())
     }
 
     /// Asks by this function of the page, which is called as `fetch` is.
@@ -79,11 +86,18 @@ impl Page {
     }
 
     async fn value(&self, expression: String) -> Result<Value> {
+        self.with(move |browser| browser.value(&expression)).await
+    }
+
+    async fn with<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut Browser) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let browser = Arc::clone(&self.browser);
-        let value = spawn_blocking(move || {
+        let acted = spawn_blocking(move || {
             let mut browser = browser.lock().unwrap_or_else(PoisonError::into_inner);
-            browser.value(&expression)
+            act(&mut browser)
         });
-        value.await?
+        acted.await?
     }
 }

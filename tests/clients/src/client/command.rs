@@ -12,9 +12,9 @@ pub(super) async fn curl(ask: &Ask) -> Result<Told> {
     for name in PROXIES {
         command.env_remove(name);
     }
-    command.args(["--silent", "--show-error", "--output", "/dev/null"]);
-    command.args(["--retry", "4", "--request", ask.method]);
-    command.args(["--write-out", "%{http_code} %header{idempotent-replayed}"]);
+    command.args(["--silent", "--retry", "4", "--request", ask.method]);
+    let told = "%{stderr}%{http_code} %header{idempotent-replayed}";
+    command.args(["--write-out", told]);
     for (name, value) in ask.lines() {
         command.args(["--header", &format!("{name}: {value}")]);
     }
@@ -23,9 +23,8 @@ pub(super) async fn curl(ask: &Ask) -> Result<Told> {
     }
     let output = command.arg(&ask.url).kill_on_drop(true).output();
     let output = output.await.context("curl")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "curl: {said}");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "curl: {}, {told}", output.status);
     let (status, replayed) = told.split_once(' ').with_context(|| told.clone())?;
     Ok(Told {
         status: Some(status.parse()?),
