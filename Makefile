@@ -121,6 +121,11 @@ sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and 
 	@scripts/need envoy
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -q -p tidegate-e2e --test sizes -- --include-ignored --nocapture --test-threads 1
 
+.PHONY: clients
+clients: build ## Let clients that others wrote meet our refusals (CLIENTS=--update writes docs/clients.md anew)
+	@scripts/need envoy clients
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run -q -p tidegate-clients -- $(CLIENTS)
+
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew
 	@scripts/need cargo

@@ -5,6 +5,7 @@ One JSON object a line comes in (method, url, account, key, amount), one goes ou
 
 import functools
 import json
+import random
 import sys
 
 import botocore.config
@@ -120,6 +121,8 @@ SETTINGS = {
     "botocore-adaptive": lambda: functools.partial(by_botocore, "adaptive"),
 }
 
+# botocore draws its pauses; the same ones each time.
+random.seed(1)
 send = SETTINGS[sys.argv[1]]()
 for line in sys.stdin:
     try:

@@ -47,7 +47,7 @@ pub(crate) struct Client {
 
 #[derive(Debug)]
 enum Kind {
-    Process(Process),
+    Process(Box<Process>),
     Rust(rust::Sender),
     Curl,
     /// Calls this function of the page.
@@ -91,17 +91,17 @@ pub(crate) fn all(installed: &Installed, page: &Page) -> Result<Vec<Client>> {
         let mut command = Command::new(&installed.python);
         command.arg(crate::install::folder().join("python/client.py"));
         command.arg(setting);
-        Process::start(command).map(Kind::Process)
+        Process::start(command).map(Box::new).map(Kind::Process)
     };
     let node = |setting: &str| {
         let mut command = Command::new("node");
         command.arg(&installed.node).arg(setting);
-        Process::start(command).map(Kind::Process)
+        Process::start(command).map(Box::new).map(Kind::Process)
     };
     let go = |setting: &str| {
         let mut command = Command::new(&installed.go);
         command.arg(setting);
-        Process::start(command).map(Kind::Process)
+        Process::start(command).map(Box::new).map(Kind::Process)
     };
     let any = |id, name: &str, setting, kind| Client {
         id,
@@ -228,7 +228,9 @@ impl Versions {
 
     fn python(&self, name: &str) -> String {
         let mut pins = self.python.lines().filter_map(|line| line.split_once("=="));
-        let version = pins.find(|(own, _)| *own == name).map(|(_, version)| version);
+        let version = pins
+            .find(|(own, _)| *own == name)
+            .map(|(_, version)| version);
         format!("{name} {}", version.unwrap_or("?"))
     }
 
@@ -238,7 +240,9 @@ impl Versions {
     }
 
     fn rust(&self, name: &str) -> String {
-        let after = self.rust.split_once(&format!("name = \"{name}\"\nversion = \""));
+        let after = self
+            .rust
+            .split_once(&format!("name = \"{name}\"\nversion = \""));
         let version = after.and_then(|(_, rest)| rest.split('"').next());
         format!("{name} {}", version.unwrap_or("?"))
     }

@@ -5,9 +5,9 @@ use anyhow::{Result, ensure};
 use crate::attempt::Attempt;
 use crate::stand::REFILL;
 
-/// How exactly the time of an attempt is known, in seconds: Envoy's clocks for its log and for the module differ, and a request
-/// is decided a little after it came.
-const CLOCK: f64 = 0.02;
+/// How exactly the time of a decision is known, in seconds: the log has the time at which a request came, and on a machine that
+/// has more to do it is decided a while later.
+const CLOCK: f64 = 0.1;
 
 /// Checks the attempts of one account at the limit of one request in [`REFILL`] seconds.
 ///
@@ -26,7 +26,8 @@ pub(crate) fn check(attempts: &[Attempt]) -> Result<()> {
             429 => {
                 ensure!(left > -CLOCK, "refused {left} s late: {attempts:?}");
                 let told = attempt.told();
-                let exact = told >= 1.0 && told > left - CLOCK && told - 1.0 < left.max(1.0) + CLOCK;
+                let exact =
+                    told >= 1.0 && told > left - CLOCK && told - 1.0 < left.max(1.0) + CLOCK;
                 ensure!(exact, "told {told} s for {left} s: {attempts:?}");
             }
             status => ensure!(false, "{status} is no answer of a limit: {attempts:?}"),

@@ -52,7 +52,11 @@ fn made(text: &str, report: &Report) -> Result<String> {
     for (name, language, file) in CODE {
         let file = folder().join(file);
         let source = fs::read_to_string(&file)?;
-        let code = between(&source, &format!("// begin: {name}\n"), &format!("// end: {name}\n"));
+        let code = between(
+            &source,
+            &format!("// begin: {name}\n"),
+            &format!("// end: {name}\n"),
+        );
         let code = code.with_context(|| format!("no `{name}` in {}", file.display()))?;
         text = replaced(&text, name, &format!("```{language}\n{code}```"))?;
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::cases::{Cases, Row};
 use crate::cors::Read;
 use crate::hey::Load;
-use crate::reaction::Seen;
+use crate::reaction::{Reaction, Seen};
 
 /// All that was seen.
 #[derive(Debug)]
@@ -28,8 +28,18 @@ const CASES: [(&str, Case); 6] = [
 
 type Case = fn(&Cases) -> Option<&Seen>;
 
-fn cell(row: &Row, case: Case, say: impl Fn(&Seen) -> String) -> String {
-    case(&row.seen).map_or_else(|| "–".to_owned(), say)
+/// What each case came to, in the order of the columns.
+fn reactions(row: &Row) -> Vec<String> {
+    let cases = CASES.iter().zip(1..);
+    let reaction = |(&(_, case), number): (&(&str, Case), usize)| {
+        if number == CASES.len() {
+            row.seen.without_room()
+        } else {
+            case(&row.seen).map(Seen::reaction)
+        }
+    };
+    let say = |reaction: Option<Reaction>| reaction.map_or_else(String::new, |r| r.to_string());
+    cases.map(reaction).map(say).collect()
 }
 
 impl Report {
@@ -40,7 +50,8 @@ impl Report {
         let heads = CASES.iter().map(|(head, _)| (*head).to_owned());
         table.set_header(["client".to_owned()].into_iter().chain(heads));
         for row in &self.rows {
-            let cells = CASES.iter().map(|(_, case)| cell(row, *case, Seen::times));
+            let times = |case: Case| case(&row.seen).map_or_else(String::new, Seen::times);
+            let cells = CASES.iter().map(|(_, case)| times(*case));
             table.add_row([row.client.id.to_owned()].into_iter().chain(cells));
         }
         let load = &self.load;
@@ -66,13 +77,9 @@ impl Report {
             .rows
             .iter()
             .map(|row| {
-                let reactions: serde_json::Map<_, _> = CASES
-                    .iter()
-                    .filter_map(|(head, case)| {
-                        let seen = case(&row.seen)?;
-                        Some(((*head).to_owned(), seen.reaction().to_string().into()))
-                    })
-                    .collect();
+                let heads = CASES.iter().map(|(head, _)| (*head).to_owned());
+                let reactions = reactions(row).into_iter().map(Value::from);
+                let reactions: serde_json::Map<_, _> = heads.zip(reactions).collect();
                 json!({
                     "id": row.client.id, "client": row.client.name, "setting": row.client.setting,
                     "reactions": reactions, "cases": row.seen,
@@ -92,16 +99,13 @@ impl Report {
             lines[1] += "---|";
         }
         for row in &self.rows {
-            let mut line = format!("| {} | {} |", row.client.name, row.client.setting);
-            for (_, case) in CASES {
-                let said = cell(row, case, |seen| seen.reaction().to_string());
-                line += &format!(" {said} |");
-            }
-            lines.push(line);
+            let reactions = reactions(row).join(" | ");
+            let (name, setting) = (&row.client.name, row.client.setting);
+            lines.push(format!("| {name} | {setting} | {reactions} |"));
         }
         lines.push(format!(
             "| hey | `-c 1 -q 5` | keeps its own pace; admitted once in 3 s |{}",
-            " – |".repeat(CASES.len().saturating_sub(1))
+            " – |".repeat(CASES.len() - 1)
         ));
         lines.join("\n")
     }

@@ -109,9 +109,7 @@ pub(crate) async fn made(envoy: &Envoy, method: &str, path: &str) -> Result<Vec<
     until(|| {
         let log = envoy.access_log()?;
         let there = log.iter().any(|line| line["path"] == marker);
-        there
-            .then(|| attempts(&log, method, path))
-            .transpose()
+        there.then(|| attempts(&log, method, path)).transpose()
     })
     .await
 }

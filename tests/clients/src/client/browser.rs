@@ -75,9 +75,7 @@ impl Page {
         ))
         .await?;
         loop {
-            let told = self
-                .value(format!("window.told[{number}] ?? null"))
-                .await?;
+            let told = self.value(format!("window.told[{number}] ?? null")).await?;
             if !told.is_null() {
                 return Ok(told);
             }
