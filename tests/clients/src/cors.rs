@@ -1,7 +1,7 @@
 //! What a page of another origin can read of a refusal (Fetch, section 3.2.4): it depends on who answers for CORS.
 
 use anyhow::{Context as _, Result, ensure};
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tidegate_e2e::{Envoy, Reply};
@@ -71,16 +71,10 @@ pub(crate) async fn reads(stand: &Stand, page: &Page) -> Result<Vec<Read>> {
         ),
     ] {
         let url = Value::from(envoy.at(path));
-        let init = json!({"headers": {"x-account": "page", "content-type": "application/json"}});
+        let account = format!("page-{}", reads.len());
+        let init = json!({"headers": {"x-account": account, "content-type": "application/json"}});
         let fetch = format!("fetch({url}, {init})");
-        // Every path is one route of the policy, and so one bucket: let it be full again.
-        let admitted = loop {
-            let told = page.settled(&fetch).await?;
-            if told["status"] != 429 && !told["status"].is_null() {
-                break told;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-        };
+        let admitted = page.settled(&fetch).await?;
         ensure!(admitted["status"] == 200, "{path}: {admitted}");
         let told = page.settled(&fetch).await?;
         let logged = crate::stand::made(&envoy, "GET", path).await?;
@@ -91,6 +85,17 @@ pub(crate) async fn reads(stand: &Stand, page: &Page) -> Result<Vec<Read>> {
             status: told["status"].as_u64(),
             retry_after: told["retry_after"].as_str().map(str::to_owned),
         });
+    }
+    // What asks whether it may ask is answered before the gate: neither it nor the application saw any of them.
+    let log = envoy.access_log()?;
+    for path in ["/limited/allowed", "/limited/exposed"] {
+        let asked = |line: &&Value| line["method"] == "OPTIONS" && line["path"] == path;
+        let mut preflights = log.iter().filter(asked).peekable();
+        ensure!(preflights.peek().is_some(), "{path}: no preflight came");
+        let decided = preflights.any(|line| !line["decision"].is_null());
+        let seen = stand.origin.seen(path);
+        let seen = seen.iter().any(|seen| seen.method == Method::OPTIONS);
+        ensure!(!decided && !seen, "{path}: {log:?}");
     }
     Ok(reads)
 }
