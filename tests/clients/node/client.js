@@ -3,7 +3,7 @@
 // One JSON object a line comes in (method, url, account, key, amount), one goes out (status, replayed, or error).
 
 import axios from 'axios';
-import axiosRetry, {isRetryableError} from 'axios-retry';
+import axiosRetry, {exponentialDelay, isRetryableError} from 'axios-retry';
 import got from 'got';
 import {createInterface} from 'node:readline';
 
@@ -52,7 +52,7 @@ function retryCondition(error) {
 
 const settings = {
   'axios-retry': () => byAxios(undefined),
-  'axios-retry-post': () => byAxios({retries: 4, retryCondition}),
+  'axios-retry-post': () => byAxios({retries: 4, retryCondition, retryDelay: exponentialDelay}),
   got: () => byGot(got),
   'got-post': () =>
     byGot(got.extend({retry: {limit: 4, methods: ['GET', 'PUT', 'POST'], statusCodes: [409, 429, 503]}})),

@@ -144,7 +144,7 @@ pub(crate) fn all(installed: &Installed, page: &Page) -> Result<Vec<Client>> {
         any(
             "axios-retry-post",
             &axios,
-            "`axiosRetry(client, {retries: 4, retryCondition})` with the condition below",
+            "`{retries: 4, retryCondition, retryDelay: exponentialDelay}` with the condition below",
             node("axios-retry-post")?,
         ),
         any("got", &got, "as it is", node("got")?),

@@ -1,4 +1,5 @@
-//! What holds for every client, whatever it does: nothing is admitted before its time, and everything from then on.
+//! What holds for every client, whatever it does: nothing is admitted before its time, and everything from then on. B3 and B34 are
+//! held here, by what real clients read.
 
 use anyhow::{Result, ensure};
 
