@@ -76,9 +76,13 @@ def stripe_as_it_is():
     return send
 
 
+# It keeps what it has read of Amazon's services.
+SESSION = botocore.session.get_session()
+
+
 @functools.cache
 def aws(url, mode):
-    return botocore.session.get_session().create_client(
+    return SESSION.create_client(
         "lambda",
         region_name="eu-west-1",
         endpoint_url=url,
