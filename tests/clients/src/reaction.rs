@@ -10,8 +10,8 @@ use crate::attempt::Attempt;
 /// How much earlier than told a client may seem to come: clocks of two processes, and timers that fire a millisecond early.
 const EARLY: f64 = 0.005;
 
-/// How much later than told is still as told: its own work, on a machine that has more to do.
-const LATE: f64 = 1.5;
+/// How much later than told is still as told: on a machine that has more to do, a client may take seconds to wake up.
+const LATE: f64 = 3.0;
 
 /// All that was seen of one request of an application.
 #[derive(Clone, Debug, Serialize)]
@@ -33,7 +33,7 @@ pub(crate) enum Reaction {
     EarlyForReplay,
     /// It comes back before it was told to, at least once.
     Early,
-    /// It comes back more than a second and a half after it was told to.
+    /// It comes back more than three seconds after it was told to.
     Late,
     /// It comes back, each time when it was told to, and gives up before it is served.
     GivesUp,
@@ -169,7 +169,7 @@ mod tests {
                 Reaction::EarlyForReplay,
             ),
             (
-                &[(0.0, 429, told), (5.0, 200, None)],
+                &[(0.0, 429, told), (6.5, 200, None)],
                 200,
                 false,
                 Reaction::Late,
