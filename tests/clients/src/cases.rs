@@ -224,12 +224,76 @@ impl Row {
 }
 
 impl Cases {
-    /// What came of the case without room. Whoever was too early for a limit does not read `Retry-After`, and comes in time here
-    /// by chance: some draw their first pause at random from up to the one second that they are told.
-    pub(crate) fn without_room(&self) -> Option<Reaction> {
-        let early = |seen: &Seen| seen.reaction() == Reaction::Early;
-        let reaction = self.full.as_ref()?.reaction();
-        let chance = reaction == Reaction::Waits && self.read.as_ref().is_some_and(early);
-        Some(if chance { Reaction::Early } else { reaction })
+    /// What each case came to, in the order above.
+    ///
+    /// Where a client is told to wait for one second only, a pause of its own may last as long: by chance, or on a machine that has
+    /// more to do. So of one that came too early, and never waited for the longer time that a limit tells, no case counts as waiting.
+    pub(crate) fn reactions(&self) -> [Option<Reaction>; 6] {
+        let Self {
+            read,
+            charge,
+            running,
+            unknown,
+            reused,
+            full,
+        } = self;
+        let cases = [read, charge, running, unknown, reused, full];
+        let reactions = cases.map(|seen| seen.as_ref().map(Seen::reaction));
+        let [read, charge, ..] = reactions;
+        let reads = [read, charge].contains(&Some(Reaction::Waits));
+        let early = [Some(Reaction::Early), Some(Reaction::EarlyForReplay)];
+        if reads || !reactions.iter().any(|reaction| early.contains(reaction)) {
+            return reactions;
+        }
+        reactions.map(|reaction| match reaction {
+            Some(Reaction::Waits) => Some(Reaction::Early),
+            Some(Reaction::WaitsForReplay) => Some(Reaction::EarlyForReplay),
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cases, Reaction, Seen};
+    use crate::ask::Told;
+    use crate::attempt::Attempt;
+
+    /// Refused once and told to wait; it came `after` so many seconds, and was served.
+    fn refused(told: u64, after: f64) -> Seen {
+        let attempt = |at, status, retry_after| Attempt {
+            at,
+            status,
+            retry_after,
+        };
+        Seen {
+            attempts: vec![attempt(0.0, 429, Some(told)), attempt(after, 200, None)],
+            told: Told {
+                status: Some(200),
+                ..Told::default()
+            },
+        }
+    }
+
+    #[test]
+    fn who_came_too_early_once_did_not_wait_another_time() {
+        let by_chance = Cases {
+            read: Some(refused(3, 0.4)),
+            full: Some(refused(1, 1.1)),
+            ..Cases::default()
+        };
+        let [read, .., full] = by_chance.reactions();
+        assert_eq!((read, full), (Some(Reaction::Early), Some(Reaction::Early)));
+        let reads = Cases {
+            read: Some(refused(3, 3.1)),
+            running: Some(refused(1, 0.2)),
+            full: Some(refused(1, 1.1)),
+            ..Cases::default()
+        };
+        let [_, _, running, .., full] = reads.reactions();
+        assert_eq!(
+            (running, full),
+            (Some(Reaction::Early), Some(Reaction::Waits))
+        );
     }
 }

@@ -29,17 +29,9 @@ const CASES: [(&str, Case); 6] = [
 type Case = fn(&Cases) -> Option<&Seen>;
 
 /// What each case came to, in the order of the columns.
-fn reactions(row: &Row) -> Vec<String> {
-    let cases = CASES.iter().zip(1..);
-    let reaction = |(&(_, case), number): (&(&str, Case), usize)| {
-        if number == CASES.len() {
-            row.seen.without_room()
-        } else {
-            case(&row.seen).map(Seen::reaction)
-        }
-    };
+fn reactions(row: &Row) -> [String; 6] {
     let say = |reaction: Option<Reaction>| reaction.map_or_else(String::new, |r| r.to_string());
-    cases.map(reaction).map(say).collect()
+    row.seen.reactions().map(say)
 }
 
 impl Report {
