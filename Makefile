@@ -155,6 +155,11 @@ soak-broken: build build-test ## The same with one thing set wrong at a time: ea
 	@$(CARGO) build -q -p tidegate-hostile
 	@scripts/soak-broken $$(scripts/envoy $(ENVOY)) $(BREAKS)
 
+.PHONY: clients
+clients: build ## Let clients that others wrote meet our refusals (CLIENTS=--update writes docs/clients.md anew)
+	@scripts/need envoy clients
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run -q -p tidegate-clients -- $(CLIENTS)
+
 .PHONY: schema clean
 schema: ## Write policies/schema.json anew
 	@scripts/need cargo

@@ -17,6 +17,7 @@ pub mod envoy;
 pub mod flood;
 pub mod jwt;
 pub mod origin;
+pub mod python;
 pub mod raw;
 pub mod structured;
 pub mod tls;

@@ -18,7 +18,7 @@ mod raw;
 mod reply;
 
 pub use raw::{RawOrigin, RawSeen};
-pub use reply::Reply;
+pub use reply::{Gate, Reply};
 
 /// How many requests are remembered in full; all are counted.
 const REMEMBERED: usize = 10_000;

@@ -95,6 +95,10 @@ pub(super) fn access_log(file: &str) -> Value {
                 "protocol": "%PROTOCOL%",
                 "status": "%RESPONSE_CODE%",
                 "details": "%RESPONSE_CODE_DETAILS%",
+                // When it came, in seconds since 1970, and when it was to come back.
+                "at": "%START_TIME(%s.%6f)%",
+                "retry_after": "%RESP(RETRY-AFTER)%",
+                "agent": "%REQ(USER-AGENT)%",
                 "request_id": "%REQ(X-REQUEST-ID)%",
                 "number": "%REQ(X-NUMBER)%",
                 "client": "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%",

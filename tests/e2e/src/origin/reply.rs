@@ -8,6 +8,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::Seen;
 
@@ -35,6 +36,24 @@ pub struct Reply {
     body: Content,
     trailers: Option<HeaderMap>,
     after: Duration,
+    held: Option<watch::Receiver<bool>>,
+}
+
+/// What holds answers back until it is opened, or dropped.
+#[derive(Debug)]
+pub struct Gate(watch::Sender<bool>);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self(watch::channel(false).0)
+    }
+}
+
+impl Gate {
+    /// Lets all answers go that it holds, and those to come.
+    pub fn open(&self) {
+        self.0.send_replace(true);
+    }
 }
 
 impl Reply {
@@ -47,6 +66,7 @@ impl Reply {
             body: Content::Echo,
             trailers: None,
             after: Duration::ZERO,
+            held: None,
         }
     }
 
@@ -77,6 +97,13 @@ impl Reply {
     #[must_use]
     pub fn after(mut self, time: Duration) -> Self {
         self.after = time.min(LONGEST);
+        self
+    }
+
+    /// Holds the answer back until `gate` is opened, for at most a minute.
+    #[must_use]
+    pub fn held_by(mut self, gate: &Gate) -> Self {
+        self.held = Some(gate.0.subscribe());
         self
     }
 
@@ -134,6 +161,9 @@ impl Reply {
     pub(super) async fn respond(self, seen: &Seen) -> Response<Body> {
         if !self.after.is_zero() {
             tokio::time::sleep(self.after).await;
+        }
+        if let Some(mut held) = self.held {
+            let _ = tokio::time::timeout(LONGEST, held.wait_for(|open| *open)).await;
         }
         // Over HTTP/2 the server would send the body to HEAD too.
         let body = if seen.method == Method::HEAD {
