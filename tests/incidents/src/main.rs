@@ -12,6 +12,8 @@
 )]
 
 mod chart;
+mod double_charge;
+mod exam_hall;
 mod firmware_update;
 mod guards;
 mod incident;
@@ -19,6 +21,7 @@ mod pace;
 mod page;
 mod policies;
 mod run;
+mod shared_search;
 mod table;
 mod timeline;
 mod webhook_flood;
@@ -57,9 +60,12 @@ struct Arguments {
 type Replay = Pin<Box<dyn Future<Output = Result<Incident>>>>;
 
 /// The scenarios, in the order of the list of incidents.
-const SCENARIOS: [(&str, fn(Run) -> Replay); 2] = [
+const SCENARIOS: [(&str, fn(Run) -> Replay); 5] = [
+    ("double-charge", |run| Box::pin(double_charge::replay(run))),
     ("firmware-update", |run| Box::pin(firmware_update::replay(run))),
+    ("shared-search", |run| Box::pin(shared_search::replay(run))),
     ("webhook-flood", |run| Box::pin(webhook_flood::replay(run))),
+    ("exam-hall", |run| Box::pin(exam_hall::replay(run))),
 ];
 
 #[tokio::main]

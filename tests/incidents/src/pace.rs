@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ impl Landed {
 /// A load.
 pub(crate) struct Load {
     pub(crate) authority: String,
+    /// Where its connections come from, if that matters.
+    pub(crate) from: Option<IpAddr>,
     pub(crate) connections: usize,
     pub(crate) shots: Vec<Shot>,
     /// The bytes of a request.
@@ -86,7 +89,10 @@ impl Load {
     }
 
     async fn one(&self, queue: &Mutex<Queue>, begun: Instant) -> Result<Vec<Landed>> {
-        let mut wire = Wire::open(&self.authority).await?;
+        let mut wire = match self.from {
+            Some(address) => Wire::open_from(address, &self.authority).await?,
+            None => Wire::open(&self.authority).await?,
+        };
         let mut landed = Vec::new();
         loop {
             let next = {
