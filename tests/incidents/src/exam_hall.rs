@@ -1,6 +1,7 @@
 //! Hundreds of students behind one address, all with their own accounts; and twelve days later the same at another layer.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -51,24 +52,26 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let mut signed = policy.clone();
     let added = policies::add(&mut signed, "/identity/address", "signed", json!({"header": "x-client-address", "key_env": "FRONT_KEY"}))?;
     let scale = vec![
-        format!("{SHORTER} seconds pass in one: Envoy's `local_ratelimit` is filled {SHORTER} times as often; Tidegate's clock is moved, and its policy is not scaled"),
+        format!(
+            "one minute in which {SHORTER} seconds pass in one: the buckets of `local_ratelimit` are full when it begins and are not filled again within it; \
+             Tidegate's clock is moved, and its policy is not scaled"
+        ),
         format!("for the layer behind the front {added}"),
         format!("the limit of the layer behind is {} a minute for each address, so that about 74 % is refused, as was then", grouped(BEHIND)),
     ];
-    let fill = 60_000 / u64::from(SHORTER);
     let plan = Plan::throw(&mut dice);
 
     let origin = Origin::start().await?;
-    let guard = guards::by_address(BY_ADDRESS, fill);
+    let guard = guards::by_address(BY_ADDRESS);
     let envoy = Envoy::builder().origin(&origin).filter_before(guard).without_access_log().start().await?;
     let then = plan.send(&envoy, false, false).await.context("a limit by address")?;
     drop(envoy);
-    let guard = guards::by_address(BEHIND, fill);
+    let guard = guards::by_address(BEHIND);
     let envoy = Envoy::builder().origin(&origin).filter_before(guard).without_access_log().start().await?;
     let behind_then = plan.send(&envoy, false, true).await.context("a limit by address behind a front")?;
     drop(envoy);
     // It believes whatever stands at the address of a front that once was there.
-    let trusting = Envoy::builder().origin(&origin).trusted_hops(1).filter_before(guards::by_address(3, 60_000));
+    let trusting = Envoy::builder().origin(&origin).trusted_hops(1).filter_before(guards::by_address(3));
     let trusting = trusting.start().await?;
     let taken_over_then = forge(&trusting, "x-forwarded-for", |n| format!("198.51.100.{n}")).await?;
     drop(trusting);
@@ -199,6 +202,7 @@ impl Plan {
             shots: shots.to_vec(),
             write,
             returns_until: Duration::ZERO,
+            stop: Arc::default(),
         };
         let begun = Instant::now() + Duration::from_millis(50);
         let with_guests: &[Shot] = if behind { &self.guests } else { &[] };

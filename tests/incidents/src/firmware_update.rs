@@ -3,6 +3,7 @@
 //! This one runs by the real clock, for it is about waiting. Rates and limits are divided by the same number, so their ratios are the
 //! true ones; the ramp and the window of the guard of then are both fifteen times as short.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -290,6 +291,7 @@ async fn send(envoy: &Envoy, tokens: &[String], rates: Rates, dice: &mut Rng, le
                 format!("GET /v1/check-in HTTP/1.1\r\nhost: api.test\r\nauthorization: Bearer {token}\r\n\r\n").into_bytes()
             }),
             returns_until,
+            stop: Arc::default(),
         }
     };
     let begun = Instant::now() + Duration::from_millis(50);

@@ -34,13 +34,12 @@ pub(crate) fn by_event_id(limit: u64) -> Value {
     lua(&source)
 }
 
-/// Envoy's own `local_ratelimit`, a bucket of `tokens` for each address, filled anew every so many milliseconds.
-pub(crate) fn by_address(tokens: u64, fill_ms: u64) -> Value {
+/// Envoy's own `local_ratelimit`, a bucket of `tokens` for each address, which is not filled again within any run.
+pub(crate) fn by_address(tokens: u64) -> Value {
     let always = json!({"default_value": {"numerator": 100, "denominator": "HUNDRED"}});
     let bucket = |tokens: u64| {
         json!({
-            "max_tokens": tokens, "tokens_per_fill": tokens,
-            "fill_interval": format!("{}.{:03}s", fill_ms / 1_000, fill_ms % 1_000),
+            "max_tokens": tokens, "tokens_per_fill": tokens, "fill_interval": "86400s",
         })
     };
     json!({

@@ -20,9 +20,11 @@ mod incident;
 mod pace;
 mod page;
 mod policies;
+mod release;
 mod run;
 mod shared_search;
 mod table;
+mod three_checks;
 mod timeline;
 mod webhook_flood;
 mod wire;
@@ -60,12 +62,14 @@ struct Arguments {
 type Replay = Pin<Box<dyn Future<Output = Result<Incident>>>>;
 
 /// The scenarios, in the order of the list of incidents.
-const SCENARIOS: [(&str, fn(Run) -> Replay); 5] = [
+const SCENARIOS: [(&str, fn(Run) -> Replay); 7] = [
     ("double-charge", |run| Box::pin(double_charge::replay(run))),
     ("firmware-update", |run| Box::pin(firmware_update::replay(run))),
     ("shared-search", |run| Box::pin(shared_search::replay(run))),
     ("webhook-flood", |run| Box::pin(webhook_flood::replay(run))),
     ("exam-hall", |run| Box::pin(exam_hall::replay(run))),
+    ("three-checks", |run| Box::pin(three_checks::replay(run))),
+    ("release", |run| Box::pin(release::replay(run))),
 ];
 
 #[tokio::main]

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,8 @@ pub(crate) struct Load {
     pub(crate) write: Box<dyn Fn(&Shot) -> Vec<u8> + Send + Sync>,
     /// Who is refused comes back once, when it was told to, if that is before this.
     pub(crate) returns_until: Duration,
+    /// Once it is set nothing more is sent.
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -102,6 +105,7 @@ impl Load {
                 (next, queue.away)
             };
             let shot = match next {
+                (Some(_), _) if self.stop.load(Ordering::Relaxed) => return Ok(landed),
                 (Some(Reverse(shot)), _) => shot,
                 (None, 0) => return Ok(landed),
                 // One that is on its way may come back.
