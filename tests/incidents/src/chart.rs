@@ -100,12 +100,6 @@ impl Chart {
         Ok(())
     }
 
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "there are some hundred spans at most"
-    )]
     fn panel(
         &self,
         area: &DrawingArea<SVGBackend<'_>, Shift>,

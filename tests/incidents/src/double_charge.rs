@@ -39,7 +39,14 @@ const HOUR_MS: u64 = 3_600_000;
 const LAUNCHES: [u64; 3] = [1, 8, 23];
 
 /// The attempts, as the chart has them.
-const ATTEMPTS: [&str; 6] = ["first, hung up", "at once", "1 h", "8 h", "23 h", "another amount"];
+const ATTEMPTS: [&str; 6] = [
+    "first, hung up",
+    "at once",
+    "1 h",
+    "8 h",
+    "23 h",
+    "another amount",
+];
 
 /// Something that must not be done twice.
 #[derive(Clone, Copy)]
@@ -108,8 +115,15 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let issuer = Issuer::new("https://idp.test")?;
     let customers = customers(&issuer, &mut dice)?;
     let origin = Origin::start().await?;
-    let envoy = Envoy::builder().concurrency(2).origin(&origin).jwt(issuer).start().await?;
-    let then = play(&envoy, &origin, &customers, &mut dice).await.context("no guard")?;
+    let envoy = Envoy::builder()
+        .concurrency(2)
+        .origin(&origin)
+        .jwt(issuer)
+        .start()
+        .await?;
+    let then = play(&envoy, &origin, &customers, &mut dice)
+        .await
+        .context("no guard")?;
     drop(envoy);
 
     let issuer = Issuer::new("https://idp.test")?;
@@ -123,7 +137,9 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
         .jwt(issuer)
         .start()
         .await?;
-    let now = play(&envoy, &origin, &customers, &mut dice).await.context("Tidegate")?;
+    let now = play(&envoy, &origin, &customers, &mut dice)
+        .await
+        .context("Tidegate")?;
 
     let mut incident = Incident {
         number: 1,
@@ -173,7 +189,12 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
             now.refused[n] == all && now.changed[n] == 0,
         );
     }
-    let timeline = |side: &Side| side.timeline.as_ref().map(Timeline::counts).unwrap_or_default();
+    let timeline = |side: &Side| {
+        side.timeline
+            .as_ref()
+            .map(Timeline::counts)
+            .unwrap_or_default()
+    };
     incident.chart = Some(Chart {
         along: "attempt".to_owned(),
         spans: Spans::Named(ATTEMPTS.to_vec()),
@@ -198,11 +219,21 @@ fn customers(issuer: &Issuer, dice: &mut Rng) -> Result<Vec<Customer>> {
 fn executions(origin: &Origin, shape: Shape, customer: &Customer) -> u64 {
     let mark = format!("\"customer\":{}}}", customer.number);
     let seen = origin.seen(&shape.path(customer)).into_iter();
-    seen.filter(|seen| String::from_utf8_lossy(&seen.body).contains(&mark)).count() as u64
+    seen.filter(|seen| String::from_utf8_lossy(&seen.body).contains(&mark))
+        .count() as u64
 }
 
-async fn play(envoy: &Envoy, origin: &Origin, customers: &[Customer], dice: &mut Rng) -> Result<Side> {
-    let rows = [("carried out", Ink::Vermilion), ("answered as the first was", Ink::Sky), ("refused", Ink::Purple)];
+async fn play(
+    envoy: &Envoy,
+    origin: &Origin,
+    customers: &[Customer],
+    dice: &mut Rng,
+) -> Result<Side> {
+    let rows = [
+        ("carried out", Ink::Vermilion),
+        ("answered as the first was", Ink::Sky),
+        ("refused", Ink::Purple),
+    ];
     let mut timeline = Timeline::new(1.0, ATTEMPTS.len(), &rows);
     let mut side = Side::default();
     slow(origin, customers, SLOW);
@@ -215,7 +246,10 @@ async fn play(envoy: &Envoy, origin: &Origin, customers: &[Customer], dice: &mut
             firsts.spawn(async move {
                 sleep(wait).await;
                 let first = call().within(PATIENCE).send().await;
-                ensure!(first.is_err(), "the first call was answered before its client gave up: {first:?}");
+                ensure!(
+                    first.is_err(),
+                    "the first call was answered before its client gave up: {first:?}"
+                );
                 Ok((n, settled(call).await?))
             });
         }
@@ -230,7 +264,9 @@ async fn play(envoy: &Envoy, origin: &Origin, customers: &[Customer], dice: &mut
     for (place, hours) in LAUNCHES.into_iter().enumerate() {
         for (n, shape) in SHAPES.into_iter().enumerate() {
             for customer in customers {
-                let answer = shape.calls(envoy, customer, shape.body, hours * HOUR_MS)().send().await?;
+                let answer = shape.calls(envoy, customer, shape.body, hours * HOUR_MS)()
+                    .send()
+                    .await?;
                 side.later[n] += u64::from(is_first(&answer));
                 timeline.add(usize::from(is_first(&answer)), (2 + place) as f64);
             }
@@ -238,7 +274,9 @@ async fn play(envoy: &Envoy, origin: &Origin, customers: &[Customer], dice: &mut
     }
     for (n, shape) in SHAPES.into_iter().enumerate() {
         for customer in customers {
-            let answer = shape.calls(envoy, customer, shape.other, 23 * HOUR_MS)().send().await?;
+            let answer = shape.calls(envoy, customer, shape.other, 23 * HOUR_MS)()
+                .send()
+                .await?;
             let refused = answer.status == 422 && answer.text().contains("idempotency-key-reused");
             side.refused[n] += u64::from(refused);
             side.changed[n] += u64::from(answer.status == 201);
@@ -275,7 +313,9 @@ async fn settled(again: impl Fn() -> Call) -> Result<Answer> {
         if !answer.text().contains("request-in-progress") || begun.elapsed() > SETTLED {
             return Ok(answer);
         }
-        let wait = answer.retry_after().context("a 409 that does not say when to come back")?;
+        let wait = answer
+            .retry_after()
+            .context("a 409 that does not say when to come back")?;
         sleep(Duration::from_secs(wait)).await;
     }
 }
@@ -286,7 +326,13 @@ impl Shape {
     }
 
     /// A call on a connection of its own, which ends when its client gives up; once more whenever it is asked for.
-    fn calls(self, envoy: &Envoy, customer: &Customer, body: &str, ahead: u64) -> impl Fn() -> Call + Send + 'static {
+    fn calls(
+        self,
+        envoy: &Envoy,
+        customer: &Customer,
+        body: &str,
+        ahead: u64,
+    ) -> impl Fn() -> Call + Send + 'static {
         let (url, customer) = (envoy.at(&self.path(customer)), customer.clone());
         let body = body.replace("{}", &customer.number.to_string());
         move || {

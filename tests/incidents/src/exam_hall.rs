@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::chart::{Chart, Ink, Series, Spans};
 use crate::incident::{Incident, grouped, share};
-use crate::pace::{Landed, Load, Shot};
+use crate::pace::{Landed, Load, Shot, Write};
 use crate::run::{AHEAD, Run};
 use crate::timeline::Timeline;
 use crate::{guards, policies};
@@ -50,30 +50,58 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let mut dice = run.dice(5);
     let policy = policies::load("guests")?;
     let mut signed = policy.clone();
-    let added = policies::add(&mut signed, "/identity/address", "signed", json!({"header": "x-client-address", "key_env": "FRONT_KEY"}))?;
+    let added = policies::add(
+        &mut signed,
+        "/identity/address",
+        "signed",
+        json!({"header": "x-client-address", "key_env": "FRONT_KEY"}),
+    )?;
     let scale = vec![
         format!(
             "one minute in which {SHORTER} seconds pass in one: the buckets of `local_ratelimit` are full when it begins and are not filled again within it; \
              Tidegate's clock is moved, and its policy is not scaled"
         ),
         format!("for the layer behind the front {added}"),
-        format!("the limit of the layer behind is {} a minute for each address, so that about 74 % is refused, as was then", grouped(BEHIND)),
+        format!(
+            "the limit of the layer behind is {} a minute for each address, so that about 74 % is refused, as was then",
+            grouped(BEHIND)
+        ),
     ];
     let plan = Plan::throw(&mut dice);
 
     let origin = Origin::start().await?;
     let guard = guards::by_address(BY_ADDRESS);
-    let envoy = Envoy::builder().origin(&origin).filter_before(guard).without_access_log().start().await?;
-    let then = plan.send(&envoy, false, false).await.context("a limit by address")?;
+    let envoy = Envoy::builder()
+        .origin(&origin)
+        .filter_before(guard)
+        .without_access_log()
+        .start()
+        .await?;
+    let then = plan
+        .send(&envoy, false, false)
+        .await
+        .context("a limit by address")?;
     drop(envoy);
     let guard = guards::by_address(BEHIND);
-    let envoy = Envoy::builder().origin(&origin).filter_before(guard).without_access_log().start().await?;
-    let behind_then = plan.send(&envoy, false, true).await.context("a limit by address behind a front")?;
+    let envoy = Envoy::builder()
+        .origin(&origin)
+        .filter_before(guard)
+        .without_access_log()
+        .start()
+        .await?;
+    let behind_then = plan
+        .send(&envoy, false, true)
+        .await
+        .context("a limit by address behind a front")?;
     drop(envoy);
     // It believes whatever stands at the address of a front that once was there.
-    let trusting = Envoy::builder().origin(&origin).trusted_hops(1).filter_before(guards::by_address(3));
+    let trusting = Envoy::builder()
+        .origin(&origin)
+        .trusted_hops(1)
+        .filter_before(guards::by_address(3));
     let trusting = trusting.start().await?;
-    let taken_over_then = forge(&trusting, "x-forwarded-for", |n| format!("198.51.100.{n}")).await?;
+    let taken_over_then =
+        forge(&trusting, "x-forwarded-for", |n| format!("198.51.100.{n}")).await?;
     drop(trusting);
 
     let mut incident = Incident {
@@ -90,23 +118,47 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     };
     let module = repo().join("dist/tidegate-test.wasm");
     let gate = |policy: &Value| {
-        let builder = Envoy::builder().concurrency(2).origin(&origin).policy(policy);
-        builder.module(&module).environment("FRONT_KEY", KEY).without_access_log()
+        let builder = Envoy::builder()
+            .concurrency(2)
+            .origin(&origin)
+            .policy(policy);
+        builder
+            .module(&module)
+            .environment("FRONT_KEY", KEY)
+            .without_access_log()
     };
     let envoy = gate(&policy).start().await?;
     let now = plan.send(&envoy, true, false).await.context("Tidegate")?;
     drop(envoy);
     let envoy = gate(&signed).start().await?;
-    let behind_now = plan.send(&envoy, true, true).await.context("Tidegate behind a front")?;
+    let behind_now = plan
+        .send(&envoy, true, true)
+        .await
+        .context("Tidegate behind a front")?;
     drop(envoy);
     let envoy = gate(&signed).start().await?;
     let taken_over = taken_over(&envoy).await?;
 
-    compare(&mut incident, "in the exam", &then.students, &now.students, false);
-    compare(&mut incident, "twelve days later, behind the front", &behind_then.students, &behind_now.students, true);
+    compare(
+        &mut incident,
+        "in the exam",
+        &then.students,
+        &now.students,
+        false,
+    );
+    compare(
+        &mut incident,
+        "twelve days later, behind the front",
+        &behind_then.students,
+        &behind_now.students,
+        true,
+    );
     let refused = |landed: &[Landed]| landed.iter().filter(|one| one.status == 429).count() as u64;
     incident.check(
-        format!("guests behind the front, {} requests within their own limits: 429s", grouped(behind_now.guests.len() as u64)),
+        format!(
+            "guests behind the front, {} requests within their own limits: 429s",
+            grouped(behind_now.guests.len() as u64)
+        ),
         grouped(refused(&behind_then.guests)),
         grouped(refused(&behind_now.guests)),
         "0",
@@ -119,19 +171,30 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
         "then all; now none",
         taken_over_then == FORGED && taken_over.forged == 0,
     );
+    // A unit comes back every two seconds.
+    let most = 3 + 1 + taken_over.bare_took.as_secs() / 2;
     incident.check(
         "without the header: admitted as the address that it has",
         "-",
         format!("{} of {FORGED}", taken_over.bare),
-        "the burst of one guest: 3, and 4 if a unit comes back meanwhile",
-        (3..=4).contains(&taken_over.bare),
+        format!("one guest's burst of 3, and what comes back meanwhile: {most} at most"),
+        (3..=most).contains(&(taken_over.bare as u64)),
     );
-    incident.check("a signature of twelve days ago: admitted", "-", taken_over.old, "0", taken_over.old == 0);
+    incident.check(
+        "a signature of twelve days ago: admitted",
+        "-",
+        taken_over.old,
+        "0",
+        taken_over.old == 0,
+    );
     incident.chart = Some(Chart {
         along: "seconds of the exam; then twelve days later, behind the front".to_owned(),
         spans: Spans::Even(2.0),
         up: "requests/s",
-        then: ("local_ratelimit by address".to_owned(), lines(&then, &behind_then)),
+        then: (
+            "local_ratelimit by address".to_owned(),
+            lines(&then, &behind_then),
+        ),
         now: ("Tidegate".to_owned(), lines(&now, &behind_now)),
     });
     Ok(incident)
@@ -140,7 +203,11 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
 fn compare(incident: &mut Incident, when: &str, then: &[Landed], now: &[Landed], most: bool) {
     let refused = |landed: &[Landed]| landed.iter().filter(|one| one.status == 429).count() as u64;
     let shown = |landed: &[Landed]| {
-        format!("{} ({})", grouped(refused(landed)), share(refused(landed), landed.len() as u64))
+        format!(
+            "{} ({})",
+            grouped(refused(landed)),
+            share(refused(landed), landed.len() as u64)
+        )
     };
     let outage = if most {
         refused(then) * 10 > then.len() as u64 * 6
@@ -148,10 +215,17 @@ fn compare(incident: &mut Incident, when: &str, then: &[Landed], now: &[Landed],
         refused(then) > 0
     };
     incident.check(
-        format!("{when}, {STUDENTS} students within their own limits, {} requests: 429s", grouped(now.len() as u64)),
+        format!(
+            "{when}, {STUDENTS} students within their own limits, {} requests: 429s",
+            grouped(now.len() as u64)
+        ),
         shown(then),
         shown(now),
-        if most { "then most; now 0" } else { "then some; now 0" },
+        if most {
+            "then most; now 0"
+        } else {
+            "then some; now 0"
+        },
         outage && refused(now) == 0 && now.iter().all(|one| one.status == 200),
     );
 }
@@ -169,13 +243,20 @@ impl Plan {
             for who in 0..count {
                 let mut at = EVERY.mul_f64(dice.f64());
                 while at < EXAM {
-                    shots.push(Shot { at: at / SHORTER, who, again: false });
+                    shots.push(Shot {
+                        at: at / SHORTER,
+                        who,
+                        again: false,
+                    });
                     at += EVERY;
                 }
             }
             shots
         };
-        Self { students: shots(STUDENTS), guests: shots(GUESTS) }
+        Self {
+            students: shots(STUDENTS),
+            guests: shots(GUESTS),
+        }
     }
 
     /// Sends all of it from one address. With `moved` the module's clock goes as the exam does. Behind the front there are guests
@@ -183,19 +264,28 @@ impl Plan {
     async fn send(&self, envoy: &Envoy, moved: bool, behind: bool) -> Result<Layer> {
         let clock = move |shot: &Shot| {
             let ahead = shot.at * (SHORTER - 1);
-            if moved { format!("{AHEAD}: {}\r\n", ahead.as_millis()) } else { String::new() }
+            if moved {
+                format!("{AHEAD}: {}\r\n", ahead.as_millis())
+            } else {
+                String::new()
+            }
         };
         let students = move |shot: &Shot| {
-            let line = format!("GET /exam/answers HTTP/1.1\r\nhost: exam.test\r\ncookie: session=student-{}\r\n", shot.who);
+            let line = format!(
+                "GET /exam/answers HTTP/1.1\r\nhost: exam.test\r\ncookie: session=student-{}\r\n",
+                shot.who
+            );
             format!("{line}{}\r\n", clock(shot)).into_bytes()
         };
         let guests = move |shot: &Shot| {
             let address = IpAddr::from([203, 0, 113, u8::try_from(shot.who).unwrap_or(u8::MAX)]);
             let address = sign_address(address, now(), KEY.as_bytes());
-            let line = format!("GET /exam/help HTTP/1.1\r\nhost: exam.test\r\nx-client-address: {address}\r\n");
+            let line = format!(
+                "GET /exam/help HTTP/1.1\r\nhost: exam.test\r\nx-client-address: {address}\r\n"
+            );
             format!("{line}{}\r\n", clock(shot)).into_bytes()
         };
-        let load = |shots: &[Shot], write: Box<dyn Fn(&Shot) -> Vec<u8> + Send + Sync>| Load {
+        let load = |shots: &[Shot], write: Write| Load {
             authority: envoy.authority(),
             from: SCHOOL.parse().ok(),
             connections: 16,
@@ -219,7 +309,11 @@ async fn forge(envoy: &Envoy, header: &str, address: impl Fn(usize) -> String) -
     let client = Client::builder().from(SCHOOL.parse()?).build_plain();
     let mut admitted = 0;
     for n in 0..FORGED {
-        let answer = client.get(envoy.at("/exam/help")).header(header, address(n)).send().await?;
+        let answer = client
+            .get(envoy.at("/exam/help"))
+            .header(header, address(n))
+            .send()
+            .await?;
         admitted += usize::from(answer.status == 200);
     }
     Ok(admitted)
@@ -230,6 +324,7 @@ struct TakenOver {
     forged: usize,
     old: usize,
     bare: usize,
+    bare_took: Duration,
 }
 
 async fn taken_over(envoy: &Envoy) -> Result<TakenOver> {
@@ -238,13 +333,24 @@ async fn taken_over(envoy: &Envoy) -> Result<TakenOver> {
     let signed = |n| sign_address(made_up(n), now(), b"a key of their own");
     let forged = plain + forge(envoy, "x-client-address", signed).await?;
     let then = now() - 12 * 86_400;
-    let old = forge(envoy, "x-client-address", |n| sign_address(made_up(n), then, KEY.as_bytes())).await?;
+    let old = forge(envoy, "x-client-address", |n| {
+        sign_address(made_up(n), then, KEY.as_bytes())
+    })
+    .await?;
+    let begun = Instant::now();
     let bare = forge(envoy, "x-forwarded-for", |n| made_up(n).to_string()).await?;
-    Ok(TakenOver { forged, old, bare })
+    Ok(TakenOver {
+        forged,
+        old,
+        bare,
+        bare_took: begun.elapsed(),
+    })
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
 }
 
 /// Both layers, one after the other, in the seconds of the exam.

@@ -84,8 +84,16 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     )];
     if by > 1 {
         scale.push(format!("all rates divided by {by}: {} to {} requests/s; `make incidents FULL=1` has the true ones", rates.calm, rates.spike));
-        scale.push(policies::change(&mut policy, "/limits/partner/rate", json!(format!("{}/s", rates.rate)))?);
-        scale.push(policies::change(&mut policy, "/limits/partner/burst", json!(rates.burst))?);
+        scale.push(policies::change(
+            &mut policy,
+            "/limits/partner/rate",
+            json!(format!("{}/s", rates.rate)),
+        )?);
+        scale.push(policies::change(
+            &mut policy,
+            "/limits/partner/burst",
+            json!(rates.burst),
+        )?);
     }
     let issuer = Issuer::new("https://idp.test")?;
     let tokens = tokens(&issuer)?;
@@ -95,22 +103,35 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let origin = Origin::start().await?;
     let partner = "handle:streamInfo():dynamicMetadata():get(\"envoy.filters.http.jwt_authn\")[\"jwt_payload\"][\"partner\"]";
     let guard = guards::fixed_window(partner, in_window, WINDOW.as_millis() as u64);
-    let envoy = Envoy::builder().origin(&origin).filter_before(guard).without_access_log().jwt(issuer);
+    let envoy = Envoy::builder()
+        .origin(&origin)
+        .filter_before(guard)
+        .without_access_log()
+        .jwt(issuer);
     let envoy = envoy.start().await?;
     to_edge().await?;
-    let then = send(&envoy, &tokens, rates, &mut dice, FLOOD, true).await.context("the fixed window")?;
+    let then = send(&envoy, &tokens, rates, &mut dice, FLOOD, true)
+        .await
+        .context("the fixed window")?;
     drop(envoy);
 
     let issuer = Issuer::new("https://idp.test")?;
     let tokens = self::tokens(&issuer)?;
-    let envoy = Envoy::builder().concurrency(2).origin(&origin).policy(&policy).without_access_log().jwt(issuer);
+    let envoy = Envoy::builder()
+        .concurrency(2)
+        .origin(&origin)
+        .policy(&policy)
+        .without_access_log()
+        .jwt(issuer);
     let envoy = envoy.start().await?;
     // The first requests make connections and warm everything up.
     send(&envoy, &tokens, rates, &mut dice, WARM_UP, false).await?;
     let mut rounds = Vec::new();
     let now = loop {
         let before = send(&envoy, &tokens, rates, &mut dice, CALM_RUN, false).await?;
-        let flood = send(&envoy, &tokens, rates, &mut dice, FLOOD, true).await.context("Tidegate")?;
+        let flood = send(&envoy, &tokens, rates, &mut dice, FLOOD, true)
+            .await
+            .context("Tidegate")?;
         let after = send(&envoy, &tokens, rates, &mut dice, CALM_RUN, false).await?;
         let round = Round::of(&before, &flood, &after);
         rounds.push(round);
@@ -144,20 +165,39 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
 }
 
 fn compare(incident: &mut Incident, then: &Side, now: &Side, rates: Rates) {
-    let sent = |side: &Side| grouped(side.fleet.iter().filter(|one| !one.shot.again).count() as u64);
-    incident.figure("requests of the fleet, but for those that came again", sent(then), sent(now));
+    let sent =
+        |side: &Side| grouped(side.fleet.iter().filter(|one| !one.shot.again).count() as u64);
+    incident.figure(
+        "requests of the fleet, but for those that came again",
+        sent(then),
+        sent(now),
+    );
     let admitted = |side: &Side| side.fleet.iter().filter(|one| one.status == 200).count() as u64;
-    incident.figure("of the fleet, admitted", grouped(admitted(then)), grouped(admitted(now)));
+    incident.figure(
+        "of the fleet, admitted",
+        grouped(admitted(then)),
+        grouped(admitted(now)),
+    );
 
     let limit = rates.rate * WINDOW.as_secs();
     let (across_then, across_now) = (most_within(then), most_within(now));
     // What is seen within some time was decided within that and the longest that an answer took.
     let longest = now.fleet.iter().map(Landed::took).max().unwrap_or_default();
-    let most = rates.burst + (rates.rate as f64 * (WINDOW + longest).as_secs_f64()).ceil() as u64 + 1;
+    let most =
+        rates.burst + (rates.rate as f64 * (WINDOW + longest).as_secs_f64()).ceil() as u64 + 1;
     incident.check(
-        format!("most admitted in any {} s, of {limit} that the rate gives", WINDOW.as_secs()),
-        format!("{across_then} ({:.2} times)", across_then as f64 / limit as f64),
-        format!("{across_now} ({:.2} times)", across_now as f64 / limit as f64),
+        format!(
+            "most admitted in any {} s, of {limit} that the rate gives",
+            WINDOW.as_secs()
+        ),
+        format!(
+            "{across_then} ({:.2} times)",
+            across_then as f64 / limit as f64
+        ),
+        format!(
+            "{across_now} ({:.2} times)",
+            across_now as f64 / limit as f64
+        ),
         format!("then more than 1.7 times; now burst and rate alone, {most} at most"),
         across_then as f64 > 1.7 * limit as f64 && across_now <= most,
     );
@@ -173,7 +213,10 @@ fn compare(incident: &mut Incident, then: &Side, now: &Side, rates: Rates) {
     );
     let refused = |side: &Side| side.others.iter().filter(|one| one.status != 200).count();
     incident.check(
-        format!("429s of {OTHERS} other partners, of {} requests", grouped(now.others.len() as u64)),
+        format!(
+            "429s of {OTHERS} other partners, of {} requests",
+            grouped(now.others.len() as u64)
+        ),
         refused(then),
         refused(now),
         "0",
@@ -187,8 +230,18 @@ fn compare(incident: &mut Incident, then: &Side, now: &Side, rates: Rates) {
         "then a wave, over 2 times; now none, half of that at most",
         wave_then > 2.0 && wave_now <= wave_then / 2.0,
     );
-    let untold = now.fleet.iter().filter(|one| one.status == 429 && one.retry_after.is_none()).count();
-    incident.check("refusals without Retry-After", "-", untold, "0", untold == 0);
+    let untold = now
+        .fleet
+        .iter()
+        .filter(|one| one.status == 429 && one.retry_after.is_none())
+        .count();
+    incident.check(
+        "refusals without Retry-After",
+        "-",
+        untold,
+        "0",
+        untold == 0,
+    );
 }
 
 /// The p99 of the others, in milliseconds: before the flood, under it, and after it.
@@ -236,7 +289,10 @@ fn latency(incident: &mut Incident, then: &Side, rounds: &[Round]) {
 }
 
 fn under_flood(side: &Side) -> f64 {
-    millis(p99(side.others.iter().filter(|one| one.shot.at >= BEFORE + RAMP)))
+    millis(p99(side
+        .others
+        .iter()
+        .filter(|one| one.shot.at >= BEFORE + RAMP)))
 }
 
 fn millis(time: Duration) -> f64 {
@@ -245,9 +301,17 @@ fn millis(time: Duration) -> f64 {
 
 /// A token for each partner: the fleet's is the first.
 fn tokens(issuer: &Issuer) -> Result<Vec<String>> {
-    let name = |partner: u64| if partner == 0 { "partner-1".to_owned() } else { format!("other-{partner}") };
+    let name = |partner: u64| {
+        if partner == 0 {
+            "partner-1".to_owned()
+        } else {
+            format!("other-{partner}")
+        }
+    };
     (0..=OTHERS)
-        .map(|partner| issuer.token(json!({"partner": name(partner), "sub": format!("device-{partner}")})))
+        .map(|partner| {
+            issuer.token(json!({"partner": name(partner), "sub": format!("device-{partner}")}))
+        })
         .collect()
 }
 
@@ -263,11 +327,22 @@ async fn to_edge() -> Result<()> {
 }
 
 /// Sends the fleet's load and everybody else's, with the spike or without.
-async fn send(envoy: &Envoy, tokens: &[String], rates: Rates, dice: &mut Rng, length: Duration, spike: bool) -> Result<Side> {
+async fn send(
+    envoy: &Envoy,
+    tokens: &[String],
+    rates: Rates,
+    dice: &mut Rng,
+    length: Duration,
+    spike: bool,
+) -> Result<Side> {
     let mut fleet = Vec::new();
     let mut at = Duration::ZERO;
     while at < length {
-        fleet.push(Shot { at, who: 0, again: false });
+        fleet.push(Shot {
+            at,
+            who: 0,
+            again: false,
+        });
         at += Duration::from_secs_f64(1.0 / rate_at(at, rates, spike));
     }
     let mut others = Vec::new();
@@ -275,7 +350,11 @@ async fn send(envoy: &Envoy, tokens: &[String], rates: Rates, dice: &mut Rng, le
     for who in 1..tokens.len() {
         let mut at = each.mul_f64(dice.f64());
         while at < length {
-            others.push(Shot { at, who, again: false });
+            others.push(Shot {
+                at,
+                who,
+                again: false,
+            });
             at += each;
         }
     }
@@ -314,13 +393,18 @@ fn rate_at(at: Duration, rates: Rates, spike: bool) -> f64 {
 /// The most of the fleet that was admitted within the length of a window, wherever that begins.
 fn most_within(side: &Side) -> u64 {
     let admitted = side.fleet.iter().filter(|one| one.status == 200);
-    let mut times: Vec<_> = admitted.map(|one| one.heard).collect();
+    densest(admitted.map(|one| one.heard), WINDOW)
+}
+
+/// How many of these times lie within `length`, wherever that begins, at most.
+fn densest(times: impl Iterator<Item = Duration>, length: Duration) -> u64 {
+    let mut times: Vec<_> = times.collect();
     times.sort_unstable();
-    let most = times.iter().enumerate().map(|(first, begin)| {
-        let end = times.partition_point(|time| *time < *begin + WINDOW);
+    let within = times.iter().enumerate().map(|(first, begin)| {
+        let end = times.partition_point(|time| *time < *begin + length);
         (end - first) as u64
     });
-    most.max().unwrap_or(0)
+    within.max().unwrap_or(0)
 }
 
 /// The least and the most that was admitted a second, in the spans of the plateau.
@@ -337,18 +421,17 @@ fn extremes(side: &Side) -> (f64, f64) {
         }
     }
     let per_second = |count: Option<&u64>| count.copied().unwrap_or(0) as f64 / LOOK;
-    (per_second(counts.iter().min()), per_second(counts.iter().max()))
+    (
+        per_second(counts.iter().min()),
+        per_second(counts.iter().max()),
+    )
 }
 
-/// The most requests in a second that come again as they were told, to the most that come for the first time.
+/// The most requests within a second that come again as they were told, to the most that come for the first time.
 fn wave(side: &Side) -> f64 {
     let most = |again: bool| {
         let due = side.fleet.iter().filter(|one| one.shot.again == again);
-        let mut counts = std::collections::BTreeMap::<u128, u64>::new();
-        for one in due {
-            *counts.entry(one.shot.at.as_millis() / 1_000).or_default() += 1;
-        }
-        counts.values().max().copied().unwrap_or(0) as f64
+        densest(due.map(|one| one.shot.at), Duration::from_secs(1)) as f64
     };
     most(true) / most(false).max(1.0)
 }

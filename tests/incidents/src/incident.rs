@@ -85,7 +85,7 @@ pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);
@@ -94,10 +94,6 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// A share in percent: `73.9 %`.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "counts of requests are far below 2^53"
-)]
 pub(crate) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();

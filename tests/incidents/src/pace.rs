@@ -31,8 +31,7 @@ pub(crate) struct Shot {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Landed {
     pub(crate) shot: Shot,
-    /// When it left, and when its answer was there, from the start.
-    pub(crate) sent: Duration,
+    /// When its answer was there, from the start.
     pub(crate) heard: Duration,
     pub(crate) status: u16,
     pub(crate) retry_after: Option<u64>,
@@ -45,6 +44,9 @@ impl Landed {
     }
 }
 
+/// Makes the bytes of a request.
+pub(crate) type Write = Box<dyn Fn(&Shot) -> Vec<u8> + Send + Sync>;
+
 /// A load.
 pub(crate) struct Load {
     pub(crate) authority: String,
@@ -52,8 +54,7 @@ pub(crate) struct Load {
     pub(crate) from: Option<IpAddr>,
     pub(crate) connections: usize,
     pub(crate) shots: Vec<Shot>,
-    /// The bytes of a request.
-    pub(crate) write: Box<dyn Fn(&Shot) -> Vec<u8> + Send + Sync>,
+    pub(crate) write: Write,
     /// Who is refused comes back once, when it was told to, if that is before this.
     pub(crate) returns_until: Duration,
     /// Once it is set nothing more is sent.
@@ -115,12 +116,10 @@ impl Load {
                 }
             };
             sleep_until(begun + shot.at).await;
-            let sent = begun.elapsed();
             wire.send(&(self.write)(&shot)).await?;
             let heard = wire.hear().await?;
             let one = Landed {
                 shot,
-                sent,
                 heard: begun.elapsed(),
                 status: heard.status,
                 retry_after: heard.retry_after,

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::chart::Chart;
 use crate::incident::{Incident, Row};
 
 /// Colours are all given, so that a browser in dark mode changes none of them.
@@ -51,8 +52,7 @@ pub(crate) fn page(incidents: &[Incident], run: &str) -> Result<String> {
 }
 
 fn section(incident: &Incident) -> Result<Markup> {
-    let chart = incident.chart.as_ref().map(|chart| chart.svg());
-    let chart = chart.transpose()?;
+    let chart = incident.chart.as_ref().map(Chart::svg).transpose()?;
     Ok(html! {
         section id={ "incident-" (incident.number) } {
             h2 { (incident.number) ". " (incident.title) }

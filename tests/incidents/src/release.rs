@@ -14,10 +14,10 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidegate_core::cases::CaseFacts;
+use tidegate_core::engine;
 use tidegate_core::policy::Policy;
 use tidegate_core::request::Request;
 use tidegate_core::store::MemoryStore;
-use tidegate_core::engine;
 use tidegate_e2e::envoy::{Reload, default_module};
 use tidegate_e2e::{Client, Envoy, Origin, tool};
 use tokio::time::{Instant, sleep};
@@ -46,7 +46,14 @@ const MOST: Duration = Duration::from_secs(120);
 const DRAINED: &str = "sha256:394f44e7a2ca300565324a937f403fd7b9533555a513102270f71ba57df9d9eb";
 const KEY: &str = "drained";
 
-const CANARY: [&str; 6] = ["--canary", "5,25,100", "--hold", "1m", "--halt-on", "refused=5%,5xx=1%"];
+const CANARY: [&str; 6] = [
+    "--canary",
+    "5,25,100",
+    "--hold",
+    "1m",
+    "--halt-on",
+    "refused=5%,5xx=1%",
+];
 const PERCENT: u8 = 5;
 
 /// How many spans the chart has, of a second each.
@@ -84,7 +91,10 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     policies::change(&mut good, "/version", json!("3"))?;
     let shots = shots(&mut dice);
 
-    let (by_hand, shipped) = tokio::try_join!(by_hand(&first, &bad, &shots), shipped(&first, &bad, &good, &shots))?;
+    let (by_hand, shipped) = tokio::try_join!(
+        by_hand(&first, &bad, &shots),
+        shipped(&first, &bad, &good, &shots)
+    )?;
     let inside = inside(&bad)?;
     let mut incident = Incident {
         number: 9,
@@ -96,7 +106,10 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
         scale: vec![
             format!("the new version has a mistake: {mistake}"),
             format!("{added}, for one account whose bucket is watched"),
-            format!("two Envoys each; nobody looks at the one by hand for {} s, in place of three days", (UNSEEN - TYPED).as_secs()),
+            format!(
+                "two Envoys each; nobody looks at the one by hand for {} s, in place of three days",
+                (UNSEEN - TYPED).as_secs()
+            ),
         ],
         rows: Vec::new(),
         chart: None,
@@ -106,15 +119,25 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
         along: "seconds".to_owned(),
         spans: Spans::Even(1.0),
         up: "requests/s",
-        then: ("by hand, on one Envoy of two".to_owned(), lines(&by_hand.landed, |who| who % 2 == 1)),
-        now: (format!("Tidegate: a canary of {PERCENT} %"), lines(&shipped.landed, |who| inside.contains(&who))),
+        then: (
+            "by hand, on one Envoy of two".to_owned(),
+            lines(&by_hand.landed, |who| who % 2 == 1),
+        ),
+        now: (
+            format!("Tidegate: a canary of {PERCENT} %"),
+            lines(&shipped.landed, |who| inside.contains(&who)),
+        ),
     });
     Ok(incident)
 }
 
 fn compare(incident: &mut Incident, by_hand: &ByHand, shipped: &Shipped, inside: &BTreeSet<usize>) {
     let refused = |landed: &[Landed]| -> BTreeSet<usize> {
-        landed.iter().filter(|one| one.status == 429).map(|one| one.shot.who).collect()
+        landed
+            .iter()
+            .filter(|one| one.status == 429)
+            .map(|one| one.shot.who)
+            .collect()
     };
     let (then, now) = (refused(&by_hand.landed), refused(&shipped.landed));
     let accounts = ACCOUNTS as u64;
@@ -126,19 +149,44 @@ fn compare(incident: &mut Incident, by_hand: &ByHand, shipped: &Shipped, inside:
         then.len() * 10 >= ACCOUNTS * 4 && !now.is_empty() && now.is_subset(inside),
     );
     let outside = now.difference(inside).count();
-    incident.check("accounts outside the share that were refused", "-", outside, "0", outside == 0);
+    incident.check(
+        "accounts outside the share that were refused",
+        "-",
+        outside,
+        "0",
+        outside == 0,
+    );
     let at = |landed: &[Landed]| landed.iter().filter(|one| one.status == 429).count() as u64;
-    incident.figure("requests refused", grouped(at(&by_hand.landed)), grouped(at(&shipped.landed)));
-    let halted = shipped.status == Some(1) && shipped.document["outcome"] == "halted" && shipped.document["percent"] == PERCENT;
+    incident.figure(
+        "requests refused",
+        grouped(at(&by_hand.landed)),
+        grouped(at(&shipped.landed)),
+    );
+    let halted = shipped.status == Some(1)
+        && shipped.document["outcome"] == "halted"
+        && shipped.document["percent"] == PERCENT;
     incident.check(
         "halted by itself",
         "no",
-        if halted { format!("yes, at {PERCENT} %: {}", shipped.document["bound"]["found"].as_str().unwrap_or("?")) } else { "no".to_owned() },
+        if halted {
+            format!(
+                "yes, at {PERCENT} %: {}",
+                shipped.document["bound"]["found"].as_str().unwrap_or("?")
+            )
+        } else {
+            "no".to_owned()
+        },
         format!("at the first share, {PERCENT} %"),
         halted,
     );
     let word = |yes: bool| if yes { "yes" } else { "no" };
-    incident.check("the gate's file is byte for byte what it was", "-", word(shipped.untouched), "yes", shipped.untouched);
+    incident.check(
+        "the gate's file is byte for byte what it was",
+        "-",
+        word(shipped.untouched),
+        "yes",
+        shipped.untouched,
+    );
     incident.check(
         "versions that two Envoys run after a release",
         by_hand.versions,
@@ -146,7 +194,13 @@ fn compare(incident: &mut Incident, by_hand: &ByHand, shipped: &Shipped, inside:
         "then 2; now 1, the very bytes that were packed",
         by_hand.versions == 2 && shipped.same_bytes == 2,
     );
-    incident.check("Envoys that are back at the file before after `tidegate rollback`", "-", shipped.back, "2", shipped.back == 2);
+    incident.check(
+        "Envoys that are back at the file before after `tidegate rollback`",
+        "-",
+        shipped.back,
+        "2",
+        shipped.back == 2,
+    );
     incident.check(
         "Envoys on which a drained account had something again after a release or the way back",
         "-",
@@ -161,7 +215,11 @@ fn shots(dice: &mut Rng) -> Vec<Shot> {
     for who in 0..ACCOUNTS {
         let mut at = EVERY.mul_f64(dice.f64());
         while at < MOST {
-            shots.push(Shot { at, who, again: false });
+            shots.push(Shot {
+                at,
+                who,
+                again: false,
+            });
             at += EVERY;
         }
     }
@@ -178,7 +236,13 @@ fn load(authority: String, shots: Vec<Shot>, stop: &Arc<AtomicBool>) -> Load {
         from: None,
         connections: 12,
         shots,
-        write: Box::new(|shot| format!("GET / HTTP/1.1\r\nhost: api.test\r\nx-api-key: {}\r\n\r\n", account(shot.who)).into_bytes()),
+        write: Box::new(|shot| {
+            format!(
+                "GET / HTTP/1.1\r\nhost: api.test\r\nx-api-key: {}\r\n\r\n",
+                account(shot.who)
+            )
+            .into_bytes()
+        }),
         returns_until: Duration::ZERO,
         stop: Arc::clone(stop),
     }
@@ -187,17 +251,31 @@ fn load(authority: String, shots: Vec<Shot>, stop: &Arc<AtomicBool>) -> Load {
 /// Two Envoys, of which one gets the new version; accounts are spread over both.
 async fn by_hand(first: &Value, bad: &Value, shots: &[Shot]) -> Result<ByHand> {
     let origin = Origin::start().await?;
-    let start = || Envoy::builder().concurrency(2).origin(&origin).policy(first).ecds().without_access_log().start();
+    let start = || {
+        Envoy::builder()
+            .concurrency(2)
+            .origin(&origin)
+            .policy(first)
+            .ecds()
+            .without_access_log()
+            .start()
+    };
     let fleet = [start().await?, start().await?];
     let stop = Arc::default();
     let begun = Instant::now();
     let of = |place: usize| {
-        let own = shots.iter().copied().filter(|shot| shot.who % 2 == place && shot.at < UNSEEN);
+        let own = shots
+            .iter()
+            .copied()
+            .filter(|shot| shot.who % 2 == place && shot.at < UNSEEN);
         load(fleet[place].authority(), own.collect(), &stop).send(begun)
     };
     let typed = async {
         sleep(TYPED).await;
-        ensure!(fleet[1].update_policy(bad).await? == Reload::Accepted, "the new version was refused");
+        ensure!(
+            fleet[1].update_policy(bad).await? == Reload::Accepted,
+            "the new version was refused"
+        );
         Ok(())
     };
     let (mut landed, other, ()) = tokio::try_join!(of(0), of(1), typed)?;
@@ -205,10 +283,15 @@ async fn by_hand(first: &Value, bad: &Value, shots: &[Shot]) -> Result<ByHand> {
     let mut versions = BTreeSet::new();
     for envoy in &fleet {
         let text = envoy.prometheus().await?;
-        let line = text.lines().find(|line| line.starts_with("tidegate_policy_info{") && line.ends_with(" 1"));
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("tidegate_policy_info{") && line.ends_with(" 1"));
         versions.insert(line.context("no tidegate_policy_info")?.to_owned());
     }
-    Ok(ByHand { landed, versions: versions.len() })
+    Ok(ByHand {
+        landed,
+        versions: versions.len(),
+    })
 }
 
 /// An Envoy that is shipped to.
@@ -222,10 +305,17 @@ impl Shelf {
         let origin = Origin::start().await?;
         let folder = tempfile::Builder::new().prefix("tidegate-e2e-").tempdir()?;
         Envoy::copy_shipped(folder.path(), &origin)?;
-        let to = folder.path().to_str().context("a path in UTF-8")?.to_owned();
+        let to = folder
+            .path()
+            .to_str()
+            .context("a path in UTF-8")?
+            .to_owned();
         is_done(&tool::run(files, &["ship", "first.wasm", "--to", &to]).await?)?;
         let envoy = Envoy::start_shipped(folder, ".").await?;
-        Ok(Self { envoy, _origin: origin })
+        Ok(Self {
+            envoy,
+            _origin: origin,
+        })
     }
 
     fn authority(&self) -> String {
@@ -234,19 +324,30 @@ impl Shelf {
 
     async fn tool(&self, files: &Path, arguments: &[&str]) -> Result<Output> {
         let (folder, admin) = (self.envoy.folder(), self.envoy.admin());
-        let place = ["--to", folder.to_str().context("a path in UTF-8")?, "--admin", &admin, "--format", "json"];
+        let place = [
+            "--to",
+            folder.to_str().context("a path in UTF-8")?,
+            "--admin",
+            &admin,
+            "--format",
+            "json",
+        ];
         tool::run(files, &[arguments, &place].concat()).await
     }
 
     fn gate(&self) -> Result<Value> {
-        Ok(serde_json::from_slice(&fs::read(self.envoy.folder().join("gate.json"))?)?)
+        Ok(serde_json::from_slice(&fs::read(
+            self.envoy.folder().join("gate.json"),
+        )?)?)
     }
 
     /// The bytes of the module that is mounted.
     fn mounted(&self) -> Result<Vec<u8>> {
         let gate = self.gate()?;
         let file = gate.pointer("/resources/0/typed_config/config/vm_config/code/local/filename");
-        let file = file.and_then(Value::as_str).context("gate.json names no module")?;
+        let file = file
+            .and_then(Value::as_str)
+            .context("gate.json names no module")?;
         let file = self.envoy.folder().join(file);
         fs::read(&file).with_context(|| file.display().to_string())
     }
@@ -262,19 +363,31 @@ impl Shelf {
     }
 
     async fn is_drained(&self) -> Result<bool> {
-        let call = Client::h1().get(self.envoy.shipped_at("/")).header("x-api-key", KEY);
+        let call = Client::h1()
+            .get(self.envoy.shipped_at("/"))
+            .header("x-api-key", KEY);
         Ok(call.send().await?.status == 429)
     }
 }
 
 async fn shipped(first: &Value, bad: &Value, good: &Value, shots: &[Shot]) -> Result<Shipped> {
     let files = tempfile::tempdir()?;
-    for (policy, name) in [(first, "first.wasm"), (bad, "bad.wasm"), (good, "good.wasm")] {
+    for (policy, name) in [
+        (first, "first.wasm"),
+        (bad, "bad.wasm"),
+        (good, "good.wasm"),
+    ] {
         pack(&files, policy, name).await?;
     }
-    let fleet = [Shelf::start(files.path()).await?, Shelf::start(files.path()).await?];
+    let fleet = [
+        Shelf::start(files.path()).await?,
+        Shelf::start(files.path()).await?,
+    ];
     for shelf in &fleet {
-        ensure!(shelf.has_some().await?, "the watched account has nothing from the start");
+        ensure!(
+            shelf.has_some().await?,
+            "the watched account has nothing from the start"
+        );
     }
     let before = fs::read(fleet[0].envoy.folder().join("gate.json"))?;
 
@@ -287,19 +400,26 @@ async fn shipped(first: &Value, bad: &Value, good: &Value, shots: &[Shot]) -> Re
     };
     let crowd = load(fleet[0].authority(), shots.to_vec(), &stop).send(Instant::now());
     let (landed, output) = tokio::try_join!(crowd, canary)?;
-    let document = serde_json::from_slice(&output.stdout).with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let document = serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
     let untouched = fs::read(fleet[0].envoy.folder().join("gate.json"))? == before;
 
     let [one, two] = &fleet;
     let each = async |arguments: &[&str]| -> Result<()> {
-        let (first, second) = tokio::try_join!(one.tool(files.path(), arguments), two.tool(files.path(), arguments))?;
+        let (first, second) = tokio::try_join!(
+            one.tool(files.path(), arguments),
+            two.tool(files.path(), arguments)
+        )?;
         is_done(&first)?;
         is_done(&second)
     };
     let packed = |name: &str| fs::read(files.path().join(name));
     let mounted = |name: &str| -> Result<usize> {
         let wanted = packed(name)?;
-        let same = fleet.iter().map(|shelf| Ok(shelf.mounted()? == wanted)).collect::<Result<Vec<_>>>()?;
+        let same = fleet
+            .iter()
+            .map(|shelf| Ok(shelf.mounted()? == wanted))
+            .collect::<Result<Vec<_>>>()?;
         Ok(same.into_iter().filter(|same| *same).count())
     };
     each(&["ship", "good.wasm"]).await?;
@@ -313,7 +433,15 @@ async fn shipped(first: &Value, bad: &Value, good: &Value, shots: &[Shot]) -> Re
     for shelf in &fleet {
         refilled += usize::from(shelf.has_some().await?);
     }
-    Ok(Shipped { landed, document, status: output.status.code(), untouched, same_bytes, back, refilled })
+    Ok(Shipped {
+        landed,
+        document,
+        status: output.status.code(),
+        untouched,
+        same_bytes,
+        back,
+        refilled,
+    })
 }
 
 async fn pack(files: &TempDir, policy: &Value, name: &str) -> Result<()> {
@@ -329,7 +457,11 @@ async fn pack(files: &TempDir, policy: &Value, name: &str) -> Result<()> {
 
 fn is_done(output: &Output) -> Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "tidegate ended with {}: {said}", output.status);
+    ensure!(
+        output.status.success(),
+        "tidegate ended with {}: {said}",
+        output.status
+    );
     Ok(())
 }
 
@@ -337,7 +469,8 @@ fn is_done(output: &Output) -> Result<()> {
 fn inside(document: &Value) -> Result<BTreeSet<usize>> {
     let mut document = document.clone();
     policies::add(&mut document, "", "canary", json!({"percent": PERCENT}))?;
-    let policy = Policy::parse(document.to_string().as_bytes()).map_err(|mistakes| anyhow::anyhow!("{mistakes:?}"))?;
+    let policy = Policy::parse(document.to_string().as_bytes())
+        .map_err(|mistakes| anyhow::anyhow!("{mistakes:?}"))?;
     let inside = |who: &usize| {
         let account = account(*who);
         let headers = [(b"x-api-key".as_slice(), account.as_bytes())];
@@ -361,7 +494,10 @@ fn lines(landed: &[Landed], new: impl Fn(usize) -> bool) -> Vec<Series> {
         ("others: refused", Ink::Purple),
     ];
     let mut timeline = Timeline::new(1.0, SPANS, &rows);
-    for one in landed.iter().filter(|one| one.heard.as_secs_f64() < SPANS as f64) {
+    for one in landed
+        .iter()
+        .filter(|one| one.heard.as_secs_f64() < SPANS as f64)
+    {
         let row = 2 * usize::from(!new(one.shot.who)) + usize::from(one.status != 200);
         timeline.add(row, one.heard.as_secs_f64());
     }

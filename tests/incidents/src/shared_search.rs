@@ -66,29 +66,50 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let mut by_header = policy.clone();
     let mut scale = vec![
         "customers come in random order, over one hour's copies; nothing is compressed".to_owned(),
-        format!("for Varnish {}", policies::change(&mut by_header, "/routes/0/cache/by", json!("header"))?),
+        format!(
+            "for Varnish {}",
+            policies::change(&mut by_header, "/routes/0/cache/by", json!("header"))?
+        ),
     ];
     for route in ["/routes/1/cache/by", "/routes/2/cache/by"] {
         policies::change(&mut by_header, route, json!("header"))?;
     }
-    let key = |builder: Builder| builder.environment("TIDEGATE_SCOPE_KEY", "known to this replay alone");
+    let key =
+        |builder: Builder| builder.environment("TIDEGATE_SCOPE_KEY", "known to this replay alone");
 
     let origin = application().await?;
     let leaky = Envoy::builder().filter_before(guards::lua(include_str!("guards/by_tier.lua")));
     let leaky = leaky.origin(&origin).cache(Cache::V2).start().await?;
-    let then = play(&leaky, &origin, &searches, false).await.context("Envoy's cache by tier")?;
+    let then = play(&leaky, &origin, &searches, false)
+        .await
+        .context("Envoy's cache by tier")?;
     drop(leaky);
 
     let origin = application().await?;
-    let envoy = key(Envoy::builder().origin(&origin).cache(Cache::V2).policy(&policy).origin_role());
+    let envoy = key(Envoy::builder()
+        .origin(&origin)
+        .cache(Cache::V2)
+        .policy(&policy)
+        .origin_role());
     let envoy = envoy.start().await?;
-    let now = play(&envoy, &origin, &searches, false).await.context("Envoy's cache behind the gate")?;
+    let now = play(&envoy, &origin, &searches, false)
+        .await
+        .context("Envoy's cache behind the gate")?;
     drop(envoy);
 
     let origin = application().await?;
-    let wrong = key(Envoy::builder().origin(&origin).cache(Cache::V2).policy(&policy).origin_role());
-    let wrong = wrong.module(repo().join("dist/tidegate-test.wasm")).start().await?;
-    let sealed = play(&wrong, &origin, &searches, true).await.context("a cache that mixes callers up")?;
+    let wrong = key(Envoy::builder()
+        .origin(&origin)
+        .cache(Cache::V2)
+        .policy(&policy)
+        .origin_role());
+    let wrong = wrong
+        .module(repo().join("dist/tidegate-test.wasm"))
+        .start()
+        .await?;
+    let sealed = play(&wrong, &origin, &searches, true)
+        .await
+        .context("a cache that mixes callers up")?;
     drop(wrong);
 
     let mut incident = Incident {
@@ -105,13 +126,23 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let count = searches.len() as u64;
     incident.figure("searches of each row below", grouped(count), grouped(count));
     leaks(&mut incident, "Envoy's cache", &then, &now);
-    seals(&mut incident, "Envoy's cache, one marker for all by a bug", &then, &sealed);
+    seals(
+        &mut incident,
+        "Envoy's cache, one marker for all by a bug",
+        &then,
+        &sealed,
+    );
     if cache::skipped(Varnish::PROGRAM) {
         scale.push("Varnish is not installed, so nothing is shown of it".to_owned());
     } else {
         let [then, now, sealed] = varnish(&by_header, &searches).await.context("Varnish")?;
         leaks(&mut incident, "Varnish", &then, &now);
-        seals(&mut incident, "Varnish, its key without the scope", &then, &sealed);
+        seals(
+            &mut incident,
+            "Varnish, its key without the scope",
+            &then,
+            &sealed,
+        );
     }
     any_policy(&mut incident, &policy)?;
     incident.scale = scale;
@@ -146,8 +177,12 @@ fn leaks(incident: &mut Incident, cache: &str, then: &Side, now: &Side) {
         grouped(then.copies),
         grouped(now.copies),
         // Each customer's first search for a thing is theirs alone.
-        format!("a customer's own: {}", (ROUNDS - 1) * CUSTOMERS * TIERS.len() * QUERIES),
-        now.copies == ((ROUNDS - 1) * CUSTOMERS * TIERS.len() * QUERIES) as u64 && now.withheld == 0,
+        format!(
+            "a customer's own: {}",
+            (ROUNDS - 1) * CUSTOMERS * TIERS.len() * QUERIES
+        ),
+        now.copies == ((ROUNDS - 1) * CUSTOMERS * TIERS.len() * QUERIES) as u64
+            && now.withheld == 0,
     );
 }
 
@@ -175,7 +210,12 @@ fn any_policy(incident: &mut Incident, tenant_cache: &Value) -> Result<()> {
     }
     // The key of then, as a policy: the tier is known, and alone says whose copy it is.
     let mut by_tier = tenant_cache.clone();
-    policies::add(&mut by_tier, "/identity", "plan", json!([{"header": "x-tier"}]))?;
+    policies::add(
+        &mut by_tier,
+        "/identity",
+        "plan",
+        json!([{"header": "x-tier"}]),
+    )?;
     policies::change(&mut by_tier, "/routes/0/cache/scope", json!(["plan"]))?;
     let (_, shared) = proved(by_tier.to_string().as_bytes())?;
     incident.check(
@@ -192,7 +232,10 @@ fn any_policy(incident: &mut Incident, tenant_cache: &Value) -> Result<()> {
 fn proved(document: &[u8]) -> Result<(usize, usize)> {
     let policy = Policy::parse(document).map_err(|mistakes| anyhow::anyhow!("{mistakes:?}"))?;
     let pairs = pairs(&policy);
-    let apart = pairs.iter().filter(|pair| pair.found == Found::Apart).count();
+    let apart = pairs
+        .iter()
+        .filter(|pair| pair.found == Found::Apart)
+        .count();
     Ok((apart, pairs.len() - apart))
 }
 
@@ -202,7 +245,13 @@ fn searches(dice: &mut Rng) -> Vec<Search> {
     for tier in 0..TIERS.len() {
         for customer in 0..CUSTOMERS {
             for query in 0..QUERIES {
-                searches.extend([Search { tier, customer, query }; ROUNDS]);
+                searches.extend(
+                    [Search {
+                        tier,
+                        customer,
+                        query,
+                    }; ROUNDS],
+                );
             }
         }
     }
@@ -233,9 +282,19 @@ impl Search {
 }
 
 async fn play(envoy: &Envoy, origin: &Origin, searches: &[Search], same: bool) -> Result<Side> {
-    let rows = [("the customer's own", Ink::Sky), ("another customer's", Ink::Vermilion), ("withheld: 502", Ink::Amber)];
+    let rows = [
+        ("the customer's own", Ink::Sky),
+        ("another customer's", Ink::Vermilion),
+        ("withheld: 502", Ink::Amber),
+    ];
     let spans = searches.len().div_ceil(SPAN as usize);
-    let mut side = Side { searches: 0, leaked: 0, withheld: 0, copies: 0, timeline: Timeline::new(SPAN, spans, &rows) };
+    let mut side = Side {
+        searches: 0,
+        leaked: 0,
+        withheld: 0,
+        copies: 0,
+        timeline: Timeline::new(SPAN, spans, &rows),
+    };
     let client = Client::h1();
     let before = origin.count(PATH);
     for search in searches {
@@ -248,7 +307,12 @@ async fn play(envoy: &Envoy, origin: &Origin, searches: &[Search], same: bool) -
             side.withheld += 1;
             WITHHELD
         } else {
-            ensure!(answer.status == 200, "a search was answered {}: {}", answer.status, answer.text());
+            ensure!(
+                answer.status == 200,
+                "a search was answered {}: {}",
+                answer.status,
+                answer.text()
+            );
             let own = answer.json()?["customer"] == search.customer().as_str();
             side.leaked += u64::from(!own);
             if own { OWN } else { OTHERS }
@@ -256,7 +320,9 @@ async fn play(envoy: &Envoy, origin: &Origin, searches: &[Search], same: bool) -
         side.timeline.add(row, side.searches as f64);
         side.searches += 1;
     }
-    side.copies = side.searches - side.withheld - (origin.count(PATH) - before).min(side.searches - side.withheld);
+    side.copies = side.searches
+        - side.withheld
+        - (origin.count(PATH) - before).min(side.searches - side.withheld);
     Ok(side)
 }
 
@@ -276,7 +342,10 @@ async fn varnish(policy: &Value, searches: &[Search]) -> Result<[Side; 3]> {
     let scoped = behind_gate(policy, searches, &[]).await?;
     let wrong = [
         ("hash_data(\"scope:\" + req.http.x-tidegate-scope);", ""),
-        ("sub vcl_backend_response {", "sub vcl_backend_response {\n    unset beresp.http.vary;"),
+        (
+            "sub vcl_backend_response {",
+            "sub vcl_backend_response {\n    unset beresp.http.vary;",
+        ),
     ];
     let sealed = behind_gate(policy, searches, &wrong).await?;
     Ok([then, scoped, sealed])
@@ -285,7 +354,13 @@ async fn varnish(policy: &Value, searches: &[Search]) -> Result<[Side; 3]> {
 /// Gate, Varnish with the VCL that is there to copy, sidecar, application; but for what is wrong on purpose.
 async fn behind_gate(policy: &Value, searches: &[Search], wrong: &[(&str, &str)]) -> Result<Side> {
     let origin = application().await?;
-    let sidecar = Envoy::builder().origin(&origin).as_sent().policy(policy).root_id("origin").start().await?;
+    let sidecar = Envoy::builder()
+        .origin(&origin)
+        .as_sent()
+        .policy(policy)
+        .root_id("origin")
+        .start()
+        .await?;
     let at = SocketAddr::from(([127, 0, 0, 1], sidecar.port("plain")));
     let mut vcl = fs::read_to_string(repo().join("envoy/varnish/default.vcl"))?;
     let port = format!(".port = \"{}\"", at.port());
@@ -295,6 +370,9 @@ async fn behind_gate(policy: &Value, searches: &[Search], wrong: &[(&str, &str)]
     }
     let server = Varnish::start(&vcl).await?;
     let gate = Envoy::builder().origin_at(server.address()).policy(policy);
-    let gate = gate.environment("TIDEGATE_SCOPE_KEY", "known to this replay alone").start().await?;
+    let gate = gate
+        .environment("TIDEGATE_SCOPE_KEY", "known to this replay alone")
+        .start()
+        .await?;
     play(&gate, &origin, searches, false).await
 }

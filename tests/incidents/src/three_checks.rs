@@ -40,14 +40,25 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let in_force = policies::load("plans")?;
     let origin = Origin::start().await?;
     let issuer = Issuer::new("https://idp.test")?;
-    let envoy = Envoy::builder().origin(&origin).filter_before(guards::lua(include_str!("guards/check_of_a_service.lua")));
+    let envoy = Envoy::builder()
+        .origin(&origin)
+        .filter_before(guards::lua(include_str!("guards/check_of_a_service.lua")));
     let envoy = envoy.start().await?;
     let tokens = tokens(&issuer)?;
     let then = verdicts(&envoy, &tokens).await.context("three checks")?;
     drop(envoy);
     let module = repo().join("dist/tidegate-test.wasm");
-    let envoy = Envoy::builder().concurrency(2).origin(&origin).policy(&in_force).module(&module).jwt(issuer).start().await?;
-    let now = verdicts(&envoy, &tokens).await.context("one check at the edge")?;
+    let envoy = Envoy::builder()
+        .concurrency(2)
+        .origin(&origin)
+        .policy(&in_force)
+        .module(&module)
+        .jwt(issuer)
+        .start()
+        .await?;
+    let now = verdicts(&envoy, &tokens)
+        .await
+        .context("one check at the edge")?;
     drop(envoy);
 
     let mut draft = in_force.clone();
@@ -55,8 +66,12 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     policies::change(&mut draft, "/version", json!("2-draft"))?;
     let mut better = in_force.clone();
     policies::change(&mut better, "/version", json!("2"))?;
-    let replaced = replaced(&draft, &origin, run).await.context("a policy replaced at once")?;
-    let walked = walked(&in_force, &draft, &better, &origin, run).await.context("shadow first")?;
+    let replaced = replaced(&draft, &origin, run)
+        .await
+        .context("a policy replaced at once")?;
+    let walked = walked(&in_force, &draft, &better, &origin, run)
+        .await
+        .context("shadow first")?;
 
     let mut incident = Incident {
         number: 8,
@@ -67,7 +82,10 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
         policy: "policies/plans",
         scale: vec![
             format!("the next version's draft has a mistake: {mistake}"),
-            format!("{REQUESTS} requests in each phase, {} s of the module's clock apart", APART.as_secs()),
+            format!(
+                "{REQUESTS} requests in each phase, {} s of the module's clock apart",
+                APART.as_secs()
+            ),
         ],
         rows: Vec::new(),
         chart: None,
@@ -106,9 +124,17 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
 }
 
 fn checks(incident: &mut Incident, tokens: &[Token], then: &[[bool; 3]], now: &[[bool; 3]]) {
-    let differ = |found: &[[bool; 3]]| found.iter().filter(|one| one.iter().any(|admitted| *admitted != one[0])).count();
+    let differ = |found: &[[bool; 3]]| {
+        found
+            .iter()
+            .filter(|one| one.iter().any(|admitted| *admitted != one[0]))
+            .count()
+    };
     incident.check(
-        format!("of {} tokens, the three services disagree about", tokens.len()),
+        format!(
+            "of {} tokens, the three services disagree about",
+            tokens.len()
+        ),
         differ(then),
         differ(now),
         "then some; now 0",
@@ -139,14 +165,32 @@ fn tokens(issuer: &Issuer) -> Result<Vec<Token>> {
     let mut unsigned = claims("unsigned");
     unsigned["exp"] = json!(4_000_000_000_u64);
     unsigned["iss"] = json!("https://idp.test");
-    let unsigned = format!("{}.{}.", part(&json!({"alg": "none", "typ": "JWT"})), part(&unsigned));
-    let token = |what, bearer, good| Token { what, bearer, tenant_header: false, good };
+    let unsigned = format!(
+        "{}.{}.",
+        part(&json!({"alg": "none", "typ": "JWT"})),
+        part(&unsigned)
+    );
+    let token = |what, bearer, good| Token {
+        what,
+        bearer,
+        tenant_header: false,
+        good,
+    };
     Ok(vec![
         token("a good token", Some(issuer.token(claims("amy"))?), true),
         token("an expired one", Some(issuer.token(expired)?), false),
-        token("one that a stranger signed", Some(stranger.token(claims("stranger"))?), false),
+        token(
+            "one that a stranger signed",
+            Some(stranger.token(claims("stranger"))?),
+            false,
+        ),
         token("one with `alg: none`", Some(unsigned), false),
-        Token { what: "none, but a header that names a tenant", bearer: None, tenant_header: true, good: false },
+        Token {
+            what: "none, but a header that names a tenant",
+            bearer: None,
+            tenant_header: true,
+            good: false,
+        },
         token("none", None, false),
     ])
 }
@@ -165,7 +209,12 @@ async fn verdicts(envoy: &Envoy, tokens: &[Token]) -> Result<Vec<[bool; 3]>> {
                 call = call.header("x-tenant-id", "acme");
             }
             let answer = call.send().await?;
-            ensure!([200, 401].contains(&answer.status.as_u16()), "{}: {}", token.what, answer.status);
+            ensure!(
+                [200, 401].contains(&answer.status.as_u16()),
+                "{}: {}",
+                token.what,
+                answer.status
+            );
             one[place] = answer.status == 200;
         }
         verdicts.push(one);
@@ -181,11 +230,18 @@ struct Replaced {
 
 async fn replaced(draft: &Value, origin: &Origin, run: Run) -> Result<Replaced> {
     let mut traffic = Traffic::new(run)?;
-    let envoy = Envoy::builder().concurrency(2).origin(origin).policy(draft).module(repo().join("dist/tidegate-test.wasm"));
+    let envoy = Envoy::builder()
+        .concurrency(2)
+        .origin(origin)
+        .policy(draft)
+        .module(repo().join("dist/tidegate-test.wasm"));
     let envoy = envoy.jwt(traffic.issuer()?).start().await?;
     let mut timeline = Traffic::timeline(1);
     let refused = traffic.pass(&envoy, &mut timeline, 0).await?;
-    Ok(Replaced { refused, lines: timeline.counts() })
+    Ok(Replaced {
+        refused,
+        lines: timeline.counts(),
+    })
 }
 
 /// A policy that went through shadow.
@@ -198,15 +254,30 @@ struct Walked {
     lines: Vec<Series>,
 }
 
-async fn walked(in_force: &Value, draft: &Value, better: &Value, origin: &Origin, run: Run) -> Result<Walked> {
+async fn walked(
+    in_force: &Value,
+    draft: &Value,
+    better: &Value,
+    origin: &Origin,
+    run: Run,
+) -> Result<Walked> {
     let shadow = |policy: &Value| {
         let mut policy = policy.clone();
         policy["mode"] = json!("shadow");
         policy
     };
     let mut traffic = Traffic::new(run)?;
-    let envoy = Envoy::builder().concurrency(2).origin(origin).module(repo().join("dist/tidegate-test.wasm"));
-    let envoy = envoy.ecds().policy(&shadow(draft)).in_force_behind(in_force).jwt(traffic.issuer()?).start().await?;
+    let envoy = Envoy::builder()
+        .concurrency(2)
+        .origin(origin)
+        .module(repo().join("dist/tidegate-test.wasm"));
+    let envoy = envoy
+        .ecds()
+        .policy(&shadow(draft))
+        .in_force_behind(in_force)
+        .jwt(traffic.issuer()?)
+        .start()
+        .await?;
     let mut timeline = Traffic::timeline(3);
     let mut changed = traffic.pass(&envoy, &mut timeline, 0).await?;
     // The last requests are counted a moment after their answers.
@@ -219,18 +290,29 @@ async fn walked(in_force: &Value, draft: &Value, better: &Value, origin: &Origin
     // Fewer are a figure, and not a fault of the replay.
     let _ = counted.await;
     let draft = disagreements(&envoy).await?;
-    ensure!(envoy.update_policy(&shadow(better)).await? == Reload::Accepted, "the better version was refused");
+    ensure!(
+        envoy.update_policy(&shadow(better)).await? == Reload::Accepted,
+        "the better version was refused"
+    );
     changed += traffic.pass(&envoy, &mut timeline, REQUESTS).await?;
     let better_disagrees = disagreements(&envoy).await?.saturating_sub(draft);
     let enforced = better_disagrees == 0 && envoy.update_policy(better).await? == Reload::Accepted;
     changed += traffic.pass(&envoy, &mut timeline, 2 * REQUESTS).await?;
-    Ok(Walked { changed, draft, better: better_disagrees, enforced, lines: timeline.counts() })
+    Ok(Walked {
+        changed,
+        draft,
+        better: better_disagrees,
+        enforced,
+        lines: timeline.counts(),
+    })
 }
 
 /// How often the policy in shadow disagreed, whatever about.
 async fn disagreements(envoy: &Envoy) -> Result<u64> {
     let text = envoy.prometheus().await?;
-    let counts = text.lines().filter(|line| line.starts_with("tidegate_shadow_disagreements{"));
+    let counts = text
+        .lines()
+        .filter(|line| line.starts_with("tidegate_shadow_disagreements{"));
     counts
         .map(|line| {
             let (_, count) = line.rsplit_once(' ').context("a sample")?;
@@ -251,9 +333,16 @@ struct Traffic {
 impl Traffic {
     fn new(run: Run) -> Result<Self> {
         let issuer = Issuer::new("https://idp.test")?;
-        let token = |n: usize| issuer.token(json!({"tenant_id": format!("tenant-{}", n % 4), "sub": format!("account-{n}"), "plan": "free"}));
+        let token = |n: usize| {
+            issuer.token(json!({"tenant_id": format!("tenant-{}", n % 4), "sub": format!("account-{n}"), "plan": "free"}))
+        };
         let tokens = (0..ACCOUNTS).map(token).collect::<Result<_>>()?;
-        Ok(Self { issuer: Some(issuer), tokens, dice: run.dice(8), at: Duration::ZERO })
+        Ok(Self {
+            issuer: Some(issuer),
+            tokens,
+            dice: run.dice(8),
+            at: Duration::ZERO,
+        })
     }
 
     /// For Envoy, which needs its key.
@@ -278,15 +367,24 @@ impl Traffic {
         for n in 0..REQUESTS {
             self.at += APART;
             let health = n % 3 == 0;
-            let path = if health { "/health" } else { SERVICES[self.dice.usize(..SERVICES.len())] };
-            let mut call = client.get(envoy.at(path)).header(AHEAD, self.at.as_millis().to_string());
+            let path = if health {
+                "/health"
+            } else {
+                SERVICES[self.dice.usize(..SERVICES.len())]
+            };
+            let mut call = client
+                .get(envoy.at(path))
+                .header(AHEAD, self.at.as_millis().to_string());
             if !health {
                 call = call.bearer(&self.tokens[n % ACCOUNTS]);
             }
             let answer = call.send().await?;
             let admitted = answer.status == 200;
             refused += u64::from(!admitted);
-            timeline.add(2 * usize::from(health) + usize::from(!admitted), (from + n) as f64);
+            timeline.add(
+                2 * usize::from(health) + usize::from(!admitted),
+                (from + n) as f64,
+            );
         }
         Ok(refused)
     }

@@ -25,30 +25,17 @@ impl Timeline {
     }
 
     /// Counts one outcome of kind `row` at `at` seconds.
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a float that is too small or too large becomes the nearest integer"
-    )]
     pub(crate) fn add(&mut self, row: usize, at: f64) {
         let place = ((at / self.span) as usize).min(self.spans - 1);
         self.rows[row].2[place] += 1;
     }
 
     /// The rows as lines of a chart, in counts per second.
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "counts of requests are far below 2^53"
-    )]
     pub(crate) fn per_second(&self) -> Vec<Series> {
         self.series(|count| count as f64 / self.span)
     }
 
     /// The rows as lines of a chart, in counts.
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "counts of requests are far below 2^53"
-    )]
     pub(crate) fn counts(&self) -> Vec<Series> {
         self.series(|count| count as f64)
     }

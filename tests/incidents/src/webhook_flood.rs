@@ -95,16 +95,27 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let part = if run.full { 1 } else { SAMPLE };
     let plan = Plan::throw(&mut run.dice(4), part);
     let mut policy = policies::load("webhooks")?;
-    let added = policies::add(&mut policy, "", "notify", json!({
-        "cluster": "alerts", "path": ALERTS, "host": "alerts.test", "key_env": "NOTIFY_KEY",
-        "after": "1min", "quiet": "30min", "interval": "12h",
-    }))?;
+    let added = policies::add(
+        &mut policy,
+        "",
+        "notify",
+        json!({
+            "cluster": "alerts", "path": ALERTS, "host": "alerts.test", "key_env": "NOTIFY_KEY",
+            "after": "1min", "quiet": "30min", "interval": "12h",
+        }),
+    )?;
 
     let origin = Origin::start().await?;
     let guard = guards::by_event_id(OLD_LIMIT);
-    let envoy = Envoy::builder().origin(&origin).filter_before(guard).without_access_log();
+    let envoy = Envoy::builder()
+        .origin(&origin)
+        .filter_before(guard)
+        .without_access_log();
     let envoy = envoy.start().await?;
-    let then = plan.play(&envoy, &origin).await.context("the guards of then")?;
+    let then = plan
+        .play(&envoy, &origin)
+        .await
+        .context("the guards of then")?;
     drop(envoy);
 
     let origin = Origin::start().await?;
@@ -133,7 +144,8 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
         scale: vec![
             added,
             if part == 1 {
-                "all eleven hours; the module's clock is moved, so nothing of the policy is scaled".to_owned()
+                "all eleven hours; the module's clock is moved, so nothing of the policy is scaled"
+                    .to_owned()
             } else {
                 format!(
                     "one {part}th of the eleven hours at its true density; the module's clock is moved, so nothing of the policy is scaled. \
@@ -161,7 +173,11 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     incident.check(
         "times the operator was told of the two floods of new events",
         0,
-        format!("{} for {} refusals", told.len(), grouped(now.one.refused + now.ten.refused)),
+        format!(
+            "{} for {} refusals",
+            told.len(),
+            grouped(now.one.refused + now.ten.refused)
+        ),
         "once for each scope",
         scopes(&told) == 2 && told.len() == 2,
     );
@@ -173,7 +189,8 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
         after.admitted == after.sent,
     );
     incident.chart = Some(Chart {
-        along: "minutes: replays under fresh ids, then one source with new events, then ten".to_owned(),
+        along: "minutes: replays under fresh ids, then one source with new events, then ten"
+            .to_owned(),
         spans: Spans::Even(plan.span().as_secs_f64() / 60.0),
         up: "deliveries/s",
         then: ("by id, 720,000/h".to_owned(), then.timeline.per_second()),
@@ -184,7 +201,11 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
 
 /// What is said of the replays.
 fn flood(incident: &mut Incident, then: &Outcome, now: &Outcome, part: u64) {
-    incident.figure("deliveries of the flood", grouped(then.sent), grouped(now.sent));
+    incident.figure(
+        "deliveries of the flood",
+        grouped(then.sent),
+        grouped(now.sent),
+    );
     incident.check(
         "sent in full, or in the sample's part",
         grouped(then.sent),
@@ -228,10 +249,19 @@ fn flood(incident: &mut Incident, then: &Outcome, now: &Outcome, part: u64) {
     );
     incident.check(
         "deliveries of failed or unfinished events that ran",
-        format!("{} of {}", grouped(then.unfinished_ran), grouped(then.unfinished)),
-        format!("{} of {}", grouped(now.unfinished_ran), grouped(now.unfinished)),
+        format!(
+            "{} of {}",
+            grouped(then.unfinished_ran),
+            grouped(then.unfinished)
+        ),
+        format!(
+            "{} of {}",
+            grouped(now.unfinished_ran),
+            grouped(now.unfinished)
+        ),
         "all that were not refused",
-        now.unfinished_ran + now.refused - (now.replays_of_finished - now.collapsed) == now.unfinished
+        now.unfinished_ran + now.refused - (now.replays_of_finished - now.collapsed)
+            == now.unfinished
             && now.unfinished_ran > 0,
     );
 }
@@ -259,7 +289,11 @@ fn budgets(incident: &mut Incident, then: &Side, now: &Side) {
     incident.check(
         "what refused the ten: the tenant's ceiling, a source's own limit",
         "-",
-        format!("{}, {}", grouped(now.ten.by_ceiling), grouped(now.ten.by_source)),
+        format!(
+            "{}, {}",
+            grouped(now.ten.by_ceiling),
+            grouped(now.ten.by_source)
+        ),
         "the ceiling alone",
         now.ten.by_source == 0 && now.ten.by_ceiling == now.ten.refused,
     );
@@ -270,7 +304,8 @@ fn budgets(incident: &mut Incident, then: &Side, now: &Side) {
         format!("0 of {}", grouped(now.one.refused + now.ten.refused)),
         now.one.odd_waits + now.ten.odd_waits == 0 && now.one.refused + now.ten.refused > 0,
     );
-    let others = |side: &Side| side.flood.others_refused + side.one.others_refused + side.ten.others_refused;
+    let others =
+        |side: &Side| side.flood.others_refused + side.one.others_refused + side.ten.others_refused;
     incident.check(
         "refusals of another tenant's source meanwhile",
         grouped(others(then)),
@@ -308,13 +343,20 @@ impl Plan {
             let at = begins[0] + (length - begins[0]).mul_f64(dice.f64());
             let there = begins.partition_point(|begin| *begin <= at);
             let event = dice.usize(..there);
-            flood.push(Delivery { at, tenant: "acme", source: 0, event, fails: false });
+            flood.push(Delivery {
+                at,
+                tenant: "acme",
+                source: 0,
+                event,
+                fails: false,
+            });
         }
         flood.sort_by_key(|delivery| delivery.at);
         let mut deliveries = vec![0; originals];
         for delivery in &mut flood {
             let number: &mut u64 = &mut deliveries[delivery.event];
-            delivery.fails = delivery.event % ONE_FAILS_IN == ONE_FAILS_IN - 1 && *number < FAILURES;
+            delivery.fails =
+                delivery.event % ONE_FAILS_IN == ONE_FAILS_IN - 1 && *number < FAILURES;
             *number += 1;
         }
         // No event of these comes twice, so each has a number of its own.
@@ -332,12 +374,24 @@ impl Plan {
         };
         let one = evenly(pace, "umbrella", 1, 1_000_000);
         let ten = evenly(Duration::from_secs(60) / 250, "initech", 10, 2_000_000);
-        let mut plan = Self { flood, one, ten, length, originals };
-        for (part, length) in [(&mut plan.flood, length), (&mut plan.one, NEW), (&mut plan.ten, NEW)] {
+        let mut plan = Self {
+            flood,
+            one,
+            ten,
+            length,
+            originals,
+        };
+        for (part, length) in [
+            (&mut plan.flood, length),
+            (&mut plan.one, NEW),
+            (&mut plan.ten, NEW),
+        ] {
             quietly(part, length);
         }
         let (flood, one) = (plan.length, plan.length + NEW);
-        plan.one.iter_mut().for_each(|delivery| delivery.at += flood);
+        plan.one
+            .iter_mut()
+            .for_each(|delivery| delivery.at += flood);
         plan.ten.iter_mut().for_each(|delivery| delivery.at += one);
         plan
     }
@@ -355,7 +409,10 @@ impl Plan {
     /// How many deliveries the other tenant's source makes.
     fn others(&self) -> u64 {
         let all = [&self.flood, &self.one, &self.ten];
-        let others = all.iter().flat_map(|part| part.iter()).filter(|delivery| delivery.tenant == OTHER);
+        let others = all
+            .iter()
+            .flat_map(|part| part.iter())
+            .filter(|delivery| delivery.tenant == OTHER);
         others.count() as u64
     }
 
@@ -375,7 +432,10 @@ impl Plan {
         let clock = Clock::start();
         let mut took = Duration::ZERO;
         let mut outcomes = [Outcome::default(), Outcome::default(), Outcome::default()];
-        for (part, outcome) in [&self.flood, &self.one, &self.ten].iter().zip(&mut outcomes) {
+        for (part, outcome) in [&self.flood, &self.one, &self.ten]
+            .iter()
+            .zip(&mut outcomes)
+        {
             let mut failed = Ok(());
             took += in_order(
                 &envoy.authority(),
@@ -396,7 +456,14 @@ impl Plan {
         }
         let [flood, one, ten] = outcomes;
         let application = origin.count(HOOK) - before;
-        Ok(Side { flood, one, ten, timeline, application, took })
+        Ok(Side {
+            flood,
+            one,
+            ten,
+            timeline,
+            application,
+            took,
+        })
     }
 }
 
@@ -415,7 +482,12 @@ fn first(dice: &mut Rng, originals: usize, length: Duration) -> Vec<Delivery> {
 
 /// Adds the deliveries of the other tenant's source, between the others.
 fn quietly(part: &mut Vec<Delivery>, length: Duration) {
-    let first = part.iter().map(|delivery| delivery.event).max().unwrap_or(0) + 1;
+    let first = part
+        .iter()
+        .map(|delivery| delivery.event)
+        .max()
+        .unwrap_or(0)
+        + 1;
     for n in 0..length.as_secs() / OTHER_EVERY.as_secs() {
         let n = u32::try_from(n).unwrap_or(u32::MAX);
         part.push(Delivery {
@@ -432,9 +504,21 @@ fn quietly(part: &mut Vec<Delivery>, length: Duration) {
 impl Delivery {
     /// Appends the request; its id is one that no delivery had before.
     fn write(&self, number: usize, clock: Clock, bytes: &mut Vec<u8>) {
-        let Self { at, tenant, source, event, fails } = self;
-        let body = format!(r#"{{"event":{{"id":"evt-{event:08}","type":"order.changed"}},"delivery":"{number:08}"}}"#);
-        let fails = if *fails { "x-origin-respond-status: 500\r\n" } else { "" };
+        let Self {
+            at,
+            tenant,
+            source,
+            event,
+            fails,
+        } = self;
+        let body = format!(
+            r#"{{"event":{{"id":"evt-{event:08}","type":"order.changed"}},"delivery":"{number:08}"}}"#
+        );
+        let fails = if *fails {
+            "x-origin-respond-status: 500\r\n"
+        } else {
+            ""
+        };
         let request = format!(
             "POST {HOOK} HTTP/1.1\r\nhost: hooks.test\r\nx-tenant-id: {tenant}\r\nx-source-token: source-{source}\r\n\
              webhook-id: {tenant}-{event}-{number}\r\ncontent-type: application/json\r\n{fails}{}content-length: {}\r\n\r\n{body}",
@@ -447,10 +531,20 @@ impl Delivery {
 
 impl Outcome {
     /// Counts an answer; returns its row in the timeline.
-    fn count(&mut self, delivery: &Delivery, heard: &Heard, finished: &mut [bool]) -> Result<usize> {
+    fn count(
+        &mut self,
+        delivery: &Delivery,
+        heard: &Heard,
+        finished: &mut [bool],
+    ) -> Result<usize> {
         let ran = !heard.replayed && matches!(heard.status, 200 | 500);
         let refused = heard.status == 429;
-        ensure!(ran || refused || heard.replayed, "a delivery was answered {}: {}", heard.status, heard.refusal);
+        ensure!(
+            ran || refused || heard.replayed,
+            "a delivery was answered {}: {}",
+            heard.status,
+            heard.refusal
+        );
         if delivery.tenant == OTHER {
             self.others_refused += u64::from(!ran);
             return Ok(OTHERS);
@@ -502,7 +596,10 @@ async fn hangs_up(envoy: &Envoy, origin: &Origin, event: usize) -> Result<()> {
     let mut wire = Wire::open(&envoy.authority()).await?;
     wire.send(head.as_bytes()).await?;
     eventually(SOON, async || {
-        ensure!(origin.count(HOOK) > before, "the first delivery has not arrived");
+        ensure!(
+            origin.count(HOOK) > before,
+            "the first delivery has not arrived"
+        );
         Ok(())
     })
     .await
@@ -512,12 +609,21 @@ async fn hangs_up(envoy: &Envoy, origin: &Origin, event: usize) -> Result<()> {
 async fn told(receiver: &Origin) -> Result<Vec<Value>> {
     let started = || -> Result<Vec<Value>> {
         let events = receiver.seen(ALERTS).into_iter();
-        let events: Vec<Value> = events.map(|seen| serde_json::from_slice(&seen.body)).collect::<Result<_, _>>()?;
-        Ok(events.into_iter().filter(|event| event["type"] == "tidegate.refusals.started").collect())
+        let events: Vec<Value> = events
+            .map(|seen| serde_json::from_slice(&seen.body))
+            .collect::<Result<_, _>>()?;
+        Ok(events
+            .into_iter()
+            .filter(|event| event["type"] == "tidegate.refusals.started")
+            .collect())
     };
     eventually(SOON, async || {
         let started = started()?;
-        ensure!(scopes(&started) >= 2, "the operator was told of {} scopes", scopes(&started));
+        ensure!(
+            scopes(&started) >= 2,
+            "the operator was told of {} scopes",
+            scopes(&started)
+        );
         Ok(())
     })
     .await?;
@@ -527,7 +633,10 @@ async fn told(receiver: &Origin) -> Result<Vec<Value>> {
 }
 
 fn scopes(told: &[Value]) -> usize {
-    let mut scopes: Vec<String> = told.iter().map(|event| event["data"]["scope"].to_string()).collect();
+    let mut scopes: Vec<String> = told
+        .iter()
+        .map(|event| event["data"]["scope"].to_string())
+        .collect();
     scopes.sort_unstable();
     scopes.dedup();
     scopes.len()
@@ -547,7 +656,13 @@ async fn slows_down(envoy: &Envoy, from: Duration) -> Result<After> {
     let mut event = 3_000_000;
     let mut deliver = async |at: Duration| {
         event += 1;
-        let delivery = Delivery { at, tenant: "umbrella", source: 0, event, fails: false };
+        let delivery = Delivery {
+            at,
+            tenant: "umbrella",
+            source: 0,
+            event,
+            fails: false,
+        };
         let mut bytes = Vec::new();
         delivery.write(event, clock, &mut bytes);
         let mut wire = Wire::open(&envoy.authority()).await?;
@@ -563,7 +678,10 @@ async fn slows_down(envoy: &Envoy, from: Duration) -> Result<After> {
         }
     }
     at += Duration::from_secs(wait.context("the source is not refused")?);
-    let mut after = After { sent: 0, admitted: 0 };
+    let mut after = After {
+        sent: 0,
+        admitted: 0,
+    };
     for _ in 0..12 {
         after.sent += 1;
         after.admitted += u64::from(deliver(at).await?.status == 200);
