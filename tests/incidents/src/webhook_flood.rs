@@ -25,14 +25,14 @@ const HOURS: u64 = 11;
 const OLD_LIMIT: u64 = 720_000;
 
 /// Which part of the eleven hours is replayed unless all of it is.
-const SAMPLE: u64 = 20;
+const SAMPLE: u64 = 40;
 
 const HOOK: &str = "/hooks/orders/in";
 const ALERTS: &str = "/alerts";
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// How long the two floods are for which no event comes twice.
-const NEW: Duration = Duration::from_secs(11 * 60);
+const NEW: Duration = Duration::from_secs(5 * 60);
 
 /// How long Envoy may take to tell.
 const SOON: Duration = Duration::from_secs(20);
@@ -273,14 +273,14 @@ fn budgets(incident: &mut Incident, then: &Side, now: &Side) {
     let (source, ceiling) = (4 + 30 * minutes, 8 + 60 * minutes);
     let near = |found: u64, wanted: u64| found.abs_diff(wanted) * 50 <= wanted;
     incident.check(
-        "one source, new events at the flood's pace for 11 minutes: admitted",
+        format!("one source, new events at the flood's pace for {minutes} minutes: admitted"),
         format!("{} of {}", grouped(then.one.ran), grouped(then.one.sent)),
         format!("{} of {}", grouped(now.one.ran), grouped(now.one.sent)),
         format!("burst 4 and 30/min: {source}, give or take 2 %"),
         near(now.one.ran, source) && then.one.refused == 0,
     );
     incident.check(
-        "ten sources under their own limits, 25/min each, for 11 minutes: admitted",
+        format!("ten sources under their own limits, 25/min each, for {minutes} minutes: admitted"),
         format!("{} of {}", grouped(then.ten.ran), grouped(then.ten.sent)),
         format!("{} of {}", grouped(now.ten.ran), grouped(now.ten.sent)),
         format!("burst 8 and 60/min: {ceiling}, give or take 2 %"),
