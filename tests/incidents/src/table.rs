@@ -40,3 +40,34 @@ pub(crate) fn failures(incident: &Incident) -> Vec<String> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{failures, table};
+    use crate::incident::Incident;
+
+    #[test]
+    fn an_outcome_that_does_not_hold_is_told_with_both_figures() {
+        let mut incident = Incident {
+            number: 2,
+            title: "The firmware update",
+            story: "",
+            then: "fixed window",
+            policy: "policies/partners",
+            scale: Vec::new(),
+            rows: Vec::new(),
+            chart: None,
+        };
+        incident.figure("requests", 10, 10);
+        incident.check("admitted", 20, 10, "10 at most", true);
+        assert_eq!(failures(&incident), [""; 0]);
+        incident.check("429s of others", 0, 3, "0", false);
+        let told = "failed: The firmware update: 429s of others: 0 with fixed window, 3 with Tidegate; stated: 0";
+        assert_eq!(failures(&incident), [told]);
+        let shown = table(&incident);
+        assert!(
+            shown.contains("10 at most: holds") && shown.contains("0: FAILS"),
+            "{shown}"
+        );
+    }
+}
