@@ -51,6 +51,9 @@ const ROUNDS: usize = 3;
 /// How long before an edge of the guard's window the ramp begins: so that a window's worth fits between, and the next after.
 const TO_EDGE: Duration = Duration::from_millis(1_600);
 
+/// How long a span of the chart is, in seconds.
+const SPAN: f64 = 0.5;
+
 /// The trickle is looked at in spans of so many seconds: a machine that holds the client up for a part of one changes little.
 const LOOK: f64 = 2.0;
 
@@ -151,7 +154,7 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     latency(&mut incident, &then, &rounds);
     incident.chart = Some(Chart {
         along: "seconds, fifteen of them in one".to_owned(),
-        spans: Spans::Even(0.25),
+        spans: Spans::Even(SPAN),
         up: "requests/s",
         then: ("fixed window".to_owned(), lines(&then)),
         now: ("Tidegate".to_owned(), lines(&now)),
@@ -482,10 +485,10 @@ fn lines(side: &Side) -> Vec<crate::chart::Series> {
         ("20 others: admitted", Ink::Green),
         ("20 others: refused", Ink::Purple),
     ];
-    let spans = ((BEFORE + RAMP + PLATEAU).as_secs_f64() / 0.25) as usize;
-    let mut timeline = Timeline::new(0.25, spans, &rows);
+    let spans = (FLOOD.as_secs_f64() / SPAN) as usize;
+    let mut timeline = Timeline::new(SPAN, spans, &rows);
     for (first, landed) in [(0, &side.fleet), (2, &side.others)] {
-        for one in landed {
+        for one in landed.iter().filter(|one| one.heard < FLOOD) {
             let row = first + usize::from(one.status != 200);
             timeline.add(row, one.heard.as_secs_f64());
         }

@@ -57,7 +57,10 @@ fn section(incident: &Incident) -> Result<Markup> {
         section id={ "incident-" (incident.number) } {
             h2 { (incident.number) ". " (incident.title) }
             p { (incident.story) }
-            p.quiet { "Policy: " (incident.policy) "." @for line in &incident.scale { " " (line) "." } }
+            ul.quiet {
+                li { "policy: " (incident.policy) }
+                @for line in &incident.scale { li { (line) } }
+            }
             @if let Some(chart) = chart { (PreEscaped(chart)) }
             div.wide { table {
                 tr { th {} th.n { (incident.then) } th.n { "Tidegate" } th { "Stated outcome" } }
