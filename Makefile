@@ -131,6 +131,11 @@ bench: build ## Compare CPU per request of Envoys with and without the module (B
 	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- $(BENCH)
 
+.PHONY: incidents
+incidents: build build-test ## Replay real outages beside the guards that failed then; target/incidents/index.html (FULL=1, SEED=7)
+	@scripts/need cargo envoy
+	@TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run -q -p tidegate-incidents -- $(if $(FULL),--full) $(if $(SEED),--seed $(SEED))
+
 .PHONY: sizes
 sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md
 	@scripts/need envoy

@@ -1,0 +1,46 @@
+//! How the incidents are replayed: the seed, and how much of them.
+
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+
+/// What all scenarios of one run have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    /// Everything at its true size.
+    pub(crate) full: bool,
+}
+
+impl Run {
+    /// The dice of one scenario: the same for the same seed, whatever other scenarios throw.
+    pub(crate) fn dice(self, scenario: u8) -> Rng {
+        Rng::with_seed(self.seed.wrapping_mul(31).wrapping_add(u64::from(scenario)))
+    }
+}
+
+/// The switch of `dist/tidegate-test.wasm` that sets its clock ahead, by so many milliseconds in all.
+pub(crate) const AHEAD: &str = "x-test-ahead-ms";
+
+/// The time of the replayed incident, in a header of each request: Lua guards go by it, and Tidegate's clock is set to it.
+pub(crate) const AT: &str = "x-incident-at-ms";
+
+/// A clock that goes as the incident went, while the machine takes what time it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    begun: Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self {
+            begun: Instant::now(),
+        }
+    }
+
+    /// The two header lines of a request that comes `at` after the start: so the real time that passes is not counted twice.
+    pub(crate) fn lines(self, at: Duration) -> String {
+        let ahead = at.saturating_sub(self.begun.elapsed()).as_millis();
+        format!("{AHEAD}: {ahead}\r\n{AT}: {}\r\n", at.as_millis())
+    }
+}
