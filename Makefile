@@ -55,7 +55,7 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/install-module target/test-switches tidegate-test
 
 .PHONY: test test-core test-cli test-wasm test-e2e test-matrix
-test: need lint test-core test-wasm build build-test test-cli policies rules ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
+test: need lint test-core test-wasm build build-test test-cli test-peers policies rules ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
@@ -115,6 +115,16 @@ bench: build ## Compare CPU per request of Envoys with and without the module (B
 	@scripts/need envoy
 	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- $(BENCH)
+
+.PHONY: bench-peers test-peers
+bench-peers: build ## Compare with other limiters, and with other middleware for idempotency keys, in one run (PEERS="--quick")
+	@scripts/need envoy peers
+	$(CARGO) build --release -q -p tidegate-bench-peers
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) target/release/bench-peers $(PEERS)
+
+test-peers: build ## Test that each limiter of bench-peers still starts and limits
+	@scripts/need envoy
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -p tidegate-bench-peers
 
 .PHONY: sizes
 sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md

@@ -13,8 +13,17 @@ use crate::cache::nginx;
 use crate::cache::server::Server;
 use crate::{cache::Program, eventually};
 
+/// What has to be installed for [`Proxy::nginx`].
+pub const NGINX: Program = Program::NGINX;
+
+/// What has to be installed for [`Proxy::haproxy`].
+pub const HAPROXY: Program = Program::HAPROXY;
+
 /// How long a reload may take.
-const RELOAD: Duration = Duration::from_secs(20);
+const RELOAD: Duration = Duration::from_secs(5);
+
+/// How often a master is told.
+const TRIES: usize = 4;
 
 /// A running proxy; ended when it goes out of scope.
 #[derive(Debug)]
@@ -98,14 +107,21 @@ impl Proxy {
     /// It did not.
     pub async fn reload(&self) -> Result<()> {
         let before = self.worker()?;
-        signal(self.server.pid(), self.again)?;
-        eventually(RELOAD, async || {
-            let worker = self.worker()?;
-            ensure!(worker != before, "the worker is still the one before");
-            Ok(())
-        })
-        .await
-        .with_context(|| self.log())
+        let mut tries = 1;
+        loop {
+            signal(self.server.pid(), self.again)?;
+            let reloaded = eventually(RELOAD, async || {
+                let worker = self.worker()?;
+                ensure!(worker != before, "the worker is still the one before");
+                Ok(())
+            })
+            .await;
+            // A master that was started just now may not listen yet, and forgets what it was told.
+            if reloaded.is_ok() || tries == TRIES {
+                return reloaded.with_context(|| self.log());
+            }
+            tries += 1;
+        }
     }
 }
 

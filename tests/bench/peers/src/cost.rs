@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
 use tidegate_e2e::bench::{LeanOrigin, Load, Thread, added, median, times, turns};
 
@@ -127,10 +127,10 @@ impl Row {
             // One a minute is let through.
             let most = requests / 100;
             let refused = statuses.of(429);
-            anyhow::ensure!(refused >= requests - most, "{refused} were refused");
+            ensure!(refused >= requests - most, "{refused} were refused");
         } else {
             statuses.all(200)?;
-            anyhow::ensure!(served == u64::from(requests), "{served} were passed on");
+            ensure!(served == u64::from(requests), "{served} were passed on");
         }
         #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
         let spent = (after - before) as f64;

@@ -239,3 +239,31 @@ impl Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tidegate_e2e::cache::skipped;
+    use tidegate_e2e::proxy;
+
+    use super::{Behind, Peer};
+    use crate::limit::Limit;
+
+    /// Each is set up, and counts by account.
+    #[tokio::test]
+    async fn every_limiter_admits_what_it_is_to_and_no_more() {
+        for peer in Peer::LIMITERS {
+            let missing = match peer {
+                Peer::LimitReq => skipped(proxy::NGINX),
+                Peer::StickTable => skipped(proxy::HAPROXY),
+                _ => false,
+            };
+            if missing {
+                continue;
+            }
+            let limit = Limit::ten(1_024);
+            let running = peer.start(limit, Behind::Itself, 1).await.unwrap();
+            running.drain("one").await.unwrap();
+            running.drain("another").await.unwrap();
+        }
+    }
+}

@@ -21,7 +21,7 @@ impl Program {
         name: "varnishd",
         package: "varnish",
     };
-    pub(super) const NGINX: Self = Self {
+    pub(crate) const NGINX: Self = Self {
         name: "nginx",
         package: "nginx",
     };
