@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::fill::fill;
 use crate::limit::Limit;
 use crate::peers::{Behind, Peer};
-use crate::table::Table;
+use crate::table::{Table, thousands};
 
 const DRAINED: &str = "drained";
 
@@ -33,8 +33,11 @@ pub(crate) async fn table(others: u32) -> Result<Table> {
             "with two workers, of 10",
         ],
     );
-    let with_peers = [Peer::StickTablePeers];
-    for peer in Peer::LIMITERS.into_iter().chain(with_peers) {
+    let rows = Peer::LIMITERS.into_iter().flat_map(|peer| {
+        let handed_over = (peer == Peer::StickTable).then_some(Peer::StickTablePeers);
+        [Some(peer), handed_over].into_iter().flatten()
+    });
+    for peer in rows {
         let cells = cells(peer, others).await.context(peer.name())?;
         table.row(peer.name(), cells);
     }
@@ -73,7 +76,7 @@ async fn cells(peer: Peer, others: u32) -> Result<[String; 4]> {
     }
     Ok([
         after.to_string(),
-        format!("{refused} of {others}"),
+        format!("{} of {}", thousands(refused), thousands(others)),
         reloaded,
         format!("{both}"),
     ])

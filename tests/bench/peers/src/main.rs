@@ -39,7 +39,7 @@ use table::Table;
 #[derive(Debug, Parser)]
 #[command(name = "bench-peers")]
 struct Arguments {
-    /// Measures less, for a look: five minutes; a million accounts are left out
+    /// Measures less, for a look: six minutes; a million accounts are left out
     #[arg(long, conflicts_with = "smoke")]
     quick: bool,
     /// Goes through all of it once, to see that it works: half a minute. Its figures mean nothing
@@ -141,8 +141,8 @@ fn effort(arguments: &Arguments) -> Effort {
         }
     } else {
         Effort {
-            cost: times(60, 1_500, 10, 1.5),
-            replays: (8, Duration::from_secs(1)),
+            cost: times(40, 1_500, 8, 1.5),
+            replays: (6, Duration::from_millis(1_500)),
             others: 20_000,
             accounts: Some(1_000_000),
         }

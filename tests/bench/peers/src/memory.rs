@@ -1,11 +1,13 @@
 //! The memory that accounts take.
 
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 
 use crate::fill::{Statuses, fill};
 use crate::limit::Limit;
 use crate::peers::{Behind, Peer, Running};
-use crate::table::Table;
+use crate::table::{Table, thousands};
 
 /// The most that Tidegate has room for in one limit.
 const MOST: u32 = 1_048_576;
@@ -20,11 +22,12 @@ const WARM: u32 = 2_000;
 /// with its usual room as well.
 pub(crate) async fn table(accounts: u32) -> Result<Table> {
     let mut table = Table::new(
-        "Memory that accounts take, MB",
+        "The start, and the memory that accounts take, MB",
         &[
             "",
-            "room for",
+            "up after, s",
             "before",
+            "room for",
             "100,000 accounts",
             "1,000,000 accounts",
             "refused for want of room",
@@ -42,7 +45,9 @@ pub(crate) async fn table(accounts: u32) -> Result<Table> {
 }
 
 async fn row(peer: Peer, room: u32, accounts: u32) -> Result<Vec<String>> {
+    let start = Instant::now();
     let running = peer.start(Limit::ten(room), Behind::Itself, 1).await?;
+    let up = start.elapsed().as_secs_f64();
     fill(&running, 0..WARM).await?;
     let before = Held::of(&running).await?;
     let first = fill(&running, WARM..WARM + 100_000).await?;
@@ -55,15 +60,16 @@ async fn row(peer: Peer, room: u32, accounts: u32) -> Result<Vec<String>> {
     };
     let refused = |statuses: &Statuses| statuses.get(&429).copied().unwrap_or(0);
     Ok(vec![
+        format!("{up:.1}"),
+        format!("{:.1}", megabytes(before.memory)),
         if peer == Peer::Lua {
             "no bound".to_owned()
         } else {
-            room.to_string()
+            thousands(room)
         },
-        format!("{:.1}", megabytes(before.memory)),
         few.since(&before),
         many.map_or("not measured".to_owned(), |many| many.since(&before)),
-        (refused(&first) + refused(&rest)).to_string(),
+        thousands(refused(&first) + refused(&rest)),
     ])
 }
 

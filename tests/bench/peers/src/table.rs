@@ -25,6 +25,19 @@ impl Table {
     }
 }
 
+/// A number with a comma between thousands.
+pub(crate) fn thousands(number: u32) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { title, head, rows } = self;
@@ -35,5 +48,19 @@ impl fmt::Display for Table {
             writeln!(f, "| {} |", row.join(" | "))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Table, thousands};
+
+    #[test]
+    fn a_table_is_markdown() {
+        let mut table = Table::new("Title", &["", "cell"]);
+        table.row("row", [thousands(1_048_576)]);
+        let text = "Title\n\n|  | cell |\n|---|---:|\n| row | 1,048,576 |\n";
+        assert_eq!(table.to_string(), text);
+        assert_eq!([0, 999, 1_000].map(thousands), ["0", "999", "1,000"]);
     }
 }

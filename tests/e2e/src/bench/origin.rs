@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::Result;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,6 +11,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+
+/// The pause after a connection that could not be taken.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A server on a free port of 127.0.0.1 that answers `{}` and counts. It ends with the program.
 #[derive(Debug)]
@@ -30,8 +34,12 @@ impl LeanOrigin {
         let served = Arc::<AtomicU64>::default();
         let serving = Arc::clone(&served);
         tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&serving)));
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => drop(tokio::spawn(serve(stream, Arc::clone(&serving)))),
+                    // A connection that is gone before it was taken is the other side's affair.
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                }
             }
         });
         Ok(Self { address, served })
