@@ -53,7 +53,7 @@ impl Conf {
         };
         format!(
             "global\n nbthread {}\n maxconn 4096\n stats socket {}/admin.sock mode 600 level admin expose-fd listeners\n\
-             defaults\n mode http\n timeout connect 5s\n timeout client 1m\n timeout server 1m\n\
+             defaults\n mode http\n timeout connect 5s\n timeout client 1h\n timeout server 1h\n\
              {}frontend in\n bind {address}\n{} {content}\n{backend}",
             self.workers,
             folder.display(),

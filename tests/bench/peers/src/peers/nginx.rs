@@ -16,7 +16,7 @@ pub(super) fn conf(limit: Option<Limit>, behind: Behind, workers: u32) -> String
         Behind::Itself => (String::new(), "empty_gif;".to_owned()),
         Behind::Origin(at) => (
             format!(
-                "upstream origin {{ server {at}; keepalive 64; keepalive_requests 1000000000; }}"
+                "upstream origin {{ server {at}; keepalive 64; keepalive_requests 1000000000; keepalive_timeout 1h; }}"
             ),
             "proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header connection \"\";"
                 .to_owned(),
@@ -29,6 +29,7 @@ pub(super) fn conf(limit: Option<Limit>, behind: Behind, workers: u32) -> String
          http {{\n\
              {zone}\n\
              keepalive_requests 1000000000;\n\
+             keepalive_timeout 1h;\n\
              {upstream}\n\
              server {{\n\
                  listen 127.0.0.1:8081;\n\
