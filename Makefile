@@ -59,7 +59,7 @@ build-test: ## Build dist/tidegate-test.wasm, with the switches that tests need
 	@scripts/install-module target/test-switches tidegate-test
 
 .PHONY: test test-core test-cli test-wasm test-e2e test-matrix
-test: need lint test-core test-wasm build build-test test-cli policies rules ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
+test: need lint test-core test-wasm build build-test test-cli test-peers policies rules ## Run every test: lint, core, wasm, command line, policies, and end to end on the newest and oldest Envoy
 	@$(MAKE) test-e2e
 	@$(MAKE) test-e2e ENVOY=$(ENVOY_OLDEST)
 
@@ -135,6 +135,16 @@ bench: build ## Compare CPU per request of Envoys with and without the module (B
 incidents: build build-test ## Replay real outages beside the guards that failed then; target/incidents/index.html (FULL=1, SEED=7)
 	@scripts/need cargo envoy
 	@TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run -q -p tidegate-incidents -- $(if $(FULL),--full) $(if $(SEED),--seed $(SEED))
+
+.PHONY: bench-peers test-peers
+bench-peers: build ## Compare with other limiters, and with other middleware for idempotency keys, in one run (PEERS="--quick")
+	@scripts/need envoy peers
+	$(CARGO) build --release -q -p tidegate-bench-peers
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) target/release/bench-peers $(PEERS)
+
+test-peers: build ## Test that each limiter of bench-peers still starts and limits
+	@scripts/need envoy
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -p tidegate-bench-peers
 
 .PHONY: sizes
 sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md

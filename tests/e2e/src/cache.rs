@@ -2,9 +2,9 @@
 //!
 //! They need not be installed: a test that wants one asks [`skipped`] first.
 
-mod nginx;
+pub(crate) mod nginx;
 mod program;
-mod server;
+pub(crate) mod server;
 mod varnish;
 
 pub use nginx::Nginx;

@@ -10,6 +10,7 @@
     reason = "the harness runs beside tests, where stopping at the fault is what is wanted"
 )]
 
+pub mod bench;
 pub mod browser;
 pub mod cache;
 pub mod client;
@@ -17,6 +18,7 @@ pub mod envoy;
 pub mod flood;
 pub mod jwt;
 pub mod origin;
+pub mod proxy;
 pub mod python;
 pub mod raw;
 pub mod structured;
@@ -29,6 +31,7 @@ pub use client::{Answer, Client};
 pub use envoy::Envoy;
 pub use flood::flood;
 pub use origin::{Origin, RawOrigin, Reply};
+pub use proxy::Proxy;
 pub use wait::eventually;
 
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ impl Nginx {
     ///
     /// It is not installed, or did not come up; the error holds its log.
     pub async fn start(conf: &str) -> Result<Self> {
-        Server::start(|folder, address| with(folder, conf, address))
+        Server::start(|folder, address| with(folder, conf, address, "off"))
             .await
             .map(Self)
     }
@@ -48,7 +48,7 @@ impl Nginx {
         let folder = tempfile::tempdir()?;
         // Taken or not: a check binds the port, and does not mind if it cannot.
         let any = SocketAddr::from(([127, 0, 0, 1], 8081));
-        let mut command = with(folder.path(), conf, any)?;
+        let mut command = with(folder.path(), conf, any, "off")?;
         command.arg("-t");
         Self::PROGRAM.check(command)
     }
@@ -66,19 +66,23 @@ impl Nginx {
     }
 }
 
-/// A command that knows the configuration and writes to `folder` alone.
-fn with(folder: &Path, conf: &str, address: SocketAddr) -> Result<Command> {
+/// A command that knows the configuration and writes to `folder` alone; `master`: whether it is to have worker processes.
+pub(crate) fn with(
+    folder: &Path,
+    conf: &str,
+    address: SocketAddr,
+    master: &str,
+) -> Result<Command> {
     fs::write(folder.join(CONF), placed(conf, address)?)?;
     let mut command = Nginx::PROGRAM.command()?;
     command
         .arg("-p")
         .arg(folder)
         .args(["-c", CONF, "-e", "stderr"])
-        // Of several processes only the first would be killed.
-        .args([
-            "-g",
-            "daemon off; master_process off; pid nginx.pid; error_log stderr;",
-        ]);
+        .arg("-g")
+        .arg(format!(
+            "daemon off; master_process {master}; pid nginx.pid; error_log stderr;"
+        ));
     Ok(command)
 }
 

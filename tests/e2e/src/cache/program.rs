@@ -21,9 +21,13 @@ impl Program {
         name: "varnishd",
         package: "varnish",
     };
-    pub(super) const NGINX: Self = Self {
+    pub(crate) const NGINX: Self = Self {
         name: "nginx",
         package: "nginx",
+    };
+    pub(crate) const HAPROXY: Self = Self {
+        name: "haproxy",
+        package: "haproxy",
     };
 
     /// Its file, if it is installed.
@@ -36,7 +40,7 @@ impl Program {
     }
 
     /// Begins a command that runs it.
-    pub(super) fn command(self) -> Result<Command> {
+    pub(crate) fn command(self) -> Result<Command> {
         let file = self.find().with_context(|| self.to_string())?;
         let mut command = Command::new(file);
         command.stdin(Stdio::null());

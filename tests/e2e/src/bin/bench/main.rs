@@ -11,10 +11,8 @@
     reason = "a benchmark that cannot go on stops at the fault; the table is what it is there to print"
 )]
 
-mod cpu;
 mod hits;
 mod keys;
-mod load;
 mod origin;
 mod policies;
 mod report;
@@ -27,8 +25,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use indicatif::ProgressBar;
+use tidegate_e2e::bench::{self, Load, Thread};
 
-use load::Load;
 use origin::Origins;
 use report::Report;
 use rows::Row;
@@ -69,7 +67,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
-    cpu::pin(std::process::id(), cpu::OTHERS)?;
+    bench::pin(std::process::id(), bench::OTHERS)?;
     let origins = Origins::start().await?;
     let mut plan = rows::all(arguments.detail);
     if let Some(text) = &arguments.only {
@@ -89,17 +87,14 @@ async fn run(arguments: &Arguments) -> Result<()> {
     }
     let version = rows::version(&rows[0].1.envoy).await?;
     let mut report = Report::new(rows.len());
-    for round in 0..usize::try_from(arguments.rounds)? {
-        for step in 0..rows.len() {
-            let index = (round + step) % rows.len();
-            let (row, running) = &mut rows[index];
-            let nanos = running
-                .measure(row, arguments.requests, &origins)
-                .await
-                .context(row.name.clone())?;
-            report.add(index, nanos);
-            progress.inc(1);
-        }
+    for index in bench::turns(usize::try_from(arguments.rounds)?, rows.len()) {
+        let (row, running) = &mut rows[index];
+        let nanos = running
+            .measure(row, arguments.requests, &origins)
+            .await
+            .context(row.name.clone())?;
+        report.add(index, nanos);
+        progress.inc(1);
     }
     for (row, running) in &rows {
         if row.kind.has_record() {
@@ -125,7 +120,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
 /// A row whose Envoy is up and has served its first requests.
 struct Running {
     envoy: tidegate_e2e::Envoy,
-    worker: cpu::Worker,
+    worker: Thread,
     load: Load,
 }
 
@@ -135,9 +130,11 @@ impl Running {
             .origin_at(origins.behind(row.kind))
             .without_access_log();
         let envoy = builder.start().await?;
-        cpu::pin(envoy.pid(), cpu::ENVOY)?;
-        let worker = cpu::Worker::of(envoy.pid())?;
-        let mut load = Load::connect(&envoy, row.callers).await?;
+        bench::pin(envoy.pid(), bench::PROXY)?;
+        let worker = Thread::envoy_worker(envoy.pid())?;
+        let callers = row.callers;
+        let write = move |turn, warm, request: &mut Vec<u8>| callers.write(turn, warm, request);
+        let mut load = Load::connect(&envoy.authority(), write).await?;
         load.warm().await?;
         Ok(Self {
             envoy,

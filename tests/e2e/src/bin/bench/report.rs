@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tidegate_e2e::bench::{self, median, range, times};
+
 use crate::rows::{Kind, Row};
 
 /// What was measured: for each row one figure of each round, in nanoseconds a request.
@@ -171,31 +173,5 @@ impl Report {
 
 /// The microseconds added to those of the same round, in the middle of all rounds.
 fn added(nanos: &[f64], to: &[f64]) -> f64 {
-    median(&pairwise(nanos, to, |a, b| (a - b) / 1e3))
-}
-
-/// How many times those of the same round, in the middle of all rounds.
-fn times(nanos: &[f64], others: &[f64]) -> f64 {
-    median(&pairwise(nanos, others, |a, b| a / b))
-}
-
-fn pairwise(a: &[f64], b: &[f64], with: fn(f64, f64) -> f64) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| with(*a, *b)).collect()
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) {
-        f64::midpoint(sorted[middle - 1], sorted[middle])
-    } else {
-        sorted[middle]
-    }
-}
-
-fn range(values: &[f64]) -> (f64, f64) {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    (least, most)
+    bench::added(nanos, to) / 1e3
 }

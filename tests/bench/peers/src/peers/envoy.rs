@@ -1,0 +1,116 @@
+//! Envoys: without a limiter, with two of its own, and with Tidegate.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use tidegate_e2e::Envoy;
+use tidegate_e2e::envoy::{Builder, Reload};
+
+use super::Peer;
+use crate::limit::{Limit, Unit};
+
+const BUCKET: &str = include_str!("bucket.lua");
+const WINDOW: &str = include_str!("window.lua");
+
+/// The Envoy of a peer.
+pub(super) fn builder(peer: Peer, limit: Limit) -> Builder {
+    let builder = Envoy::builder().without_access_log().lds();
+    match peer {
+        Peer::Native => builder.filter_before(local_ratelimit(limit)),
+        Peer::Lua => builder.filter_before(lua(BUCKET, limit)),
+        Peer::LuaWindow => builder.filter_before(lua(WINDOW, limit)),
+        Peer::Tidegate => builder.ecds().policy(&policy(limit, "1")),
+        Peer::TidegateThree => builder.ecds().policy(&three(limit)),
+        _ => builder,
+    }
+}
+
+/// Changes something about the listener that has nothing to do with limits.
+pub(super) async fn change_listener(envoy: &Envoy) -> Result<()> {
+    let changed = envoy
+        .update_listeners(|listeners| {
+            let manager = &mut listeners[0]["filter_chains"][0]["filters"][0];
+            manager["typed_config"]["stat_prefix"] = json!("changed");
+        })
+        .await?;
+    ensure!(changed == Reload::Accepted, "the listener was refused");
+    Ok(())
+}
+
+/// Ships the next version of Tidegate's policy.
+pub(super) async fn ship(envoy: &Envoy, limit: Limit) -> Result<()> {
+    let shipped = envoy.update_policy(&policy(limit, "2")).await?;
+    ensure!(shipped == Reload::Accepted, "the policy was refused");
+    Ok(())
+}
+
+fn local_ratelimit(limit: Limit) -> Value {
+    let always = json!({"default_value": {"numerator": 100, "denominator": "HUNDRED"}});
+    let interval = format!("{}s", limit.interval.as_secs_f64());
+    json!({
+        "name": "envoy.filters.http.local_ratelimit",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
+            "stat_prefix": "peers",
+            "filter_enabled": always,
+            "filter_enforced": always,
+            "enable_retry_after_header": true,
+            "always_consume_default_token_bucket": false,
+            // The interval of a descriptor has to be a multiple of this one.
+            "token_bucket": {"max_tokens": 1_000_000_000, "tokens_per_fill": 1_000_000_000, "fill_interval": interval},
+            "max_dynamic_descriptors": limit.accounts,
+            "rate_limits": [{"actions": [{"request_headers": {
+                "header_name": "x-account", "descriptor_key": "account",
+            }}]}],
+            // Without a value there is one bucket for each value that comes.
+            "descriptors": [{
+                "entries": [{"key": "account"}],
+                "token_bucket": {"max_tokens": limit.burst, "tokens_per_fill": 1, "fill_interval": interval},
+            }],
+        },
+    })
+}
+
+fn lua(source: &str, limit: Limit) -> Value {
+    let source = source
+        .replace("BURST", &limit.burst.to_string())
+        .replace("INTERVAL", &limit.interval.as_millis().to_string());
+    json!({
+        "name": "envoy.filters.http.lua",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string": source},
+        },
+    })
+}
+
+fn policy(limit: Limit, version: &str) -> Value {
+    json!({
+        "policy": "peers", "version": version,
+        "identity": {"account": [{"header": "x-account"}]},
+        "limits": {"account": quota(limit, &["account"])},
+        "always": ["account"],
+    })
+}
+
+fn three(limit: Limit) -> Value {
+    json!({
+        "policy": "peers", "version": "1",
+        "identity": {"tenant": [{"header": "x-tenant-id"}], "account": [{"header": "x-account"}]},
+        "limits": {
+            "tenant": quota(limit, &["tenant"]),
+            "account": quota(limit, &["tenant", "account"]),
+            "things": quota(limit, &["tenant", "account", "route"]),
+        },
+        "always": ["tenant", "account"],
+        "routes": [{"name": "things", "match": {"path": "/v1/things"}, "limits": ["things"]}],
+    })
+}
+
+fn quota(limit: Limit, per: &[&str]) -> Value {
+    let (count, unit) = limit.rate();
+    let unit = match unit {
+        Unit::Second => "s",
+        Unit::Minute => "min",
+    };
+    json!({"per": per, "rate": format!("{count}/{unit}"), "burst": limit.burst, "max_keys": limit.accounts})
+}
