@@ -98,9 +98,10 @@ impl Parts {
 
     /// Adds a part.
     pub fn push(&mut self, tag: u8, value: &[u8]) {
-        self.bytes.push(tag);
-        let len = u64::try_from(value.len()).unwrap_or(u64::MAX);
-        self.bytes.extend_from_slice(&len.to_le_bytes());
+        let mut head = [tag; 9];
+        let [_, len @ ..] = &mut head;
+        *len = u64::try_from(value.len()).unwrap_or(u64::MAX).to_le_bytes();
+        self.bytes.extend_from_slice(&head);
         self.bytes.extend_from_slice(value);
     }
 
