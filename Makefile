@@ -146,6 +146,12 @@ test-peers: build ## Test that each limiter of bench-peers still starts and limi
 	@scripts/need envoy
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) test -p tidegate-bench-peers
 
+.PHONY: starts
+starts: build ## Measure how long an Envoy takes to start, with modules and without
+	@scripts/need envoy
+	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
+	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- --starts 15
+
 .PHONY: sizes
 sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and a worker: docs/operations.md
 	@scripts/need envoy

@@ -4,6 +4,7 @@ use tidegate_core::admission::Standing;
 use tidegate_core::cases::{self, CaseAnswer};
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::idempotency::{Running, Turn};
+use tidegate_core::key::Secret;
 use tidegate_core::policy::{By, EventSource, Mode, Policy, Route};
 use tidegate_core::store::MemoryStore;
 
@@ -68,7 +69,7 @@ impl Player {
             callers,
             unrecorded,
             scratch: Scratch::default(),
-            store: MemoryStore::new(),
+            store: MemoryStore::with(Secret::none()),
         }
     }
 

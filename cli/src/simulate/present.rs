@@ -250,9 +250,11 @@ fn encode(text: &[u8], into: &mut Vec<u8>) {
 impl Facts for LogFacts<'_> {
     fn claim(&self, _: &str, name: &str) -> Claim<'_> {
         for (known, index) in &self.presenter.claims {
-            let value = self.record.get(*index);
-            if known == name && !value.is_empty() {
-                return Claim::Text(value.into());
+            if known == name {
+                let value = self.record.get(*index);
+                if !value.is_empty() {
+                    return Claim::Text(value.into());
+                }
             }
         }
         Claim::Absent

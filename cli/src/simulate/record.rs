@@ -1,5 +1,7 @@
 //! One request of a log or of a generated load, as flat as it can be: its values in one buffer that is used again.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 /// Where a value lies in the buffer; empty: there is none.
@@ -27,13 +29,29 @@ impl Record {
         self.spans.resize(fields, (0, 0));
     }
 
+    /// As [`Record::clear`], and keeps `bytes`: values that lie in them are set by [`Record::point`], and not copied one by one.
+    pub(crate) fn hold(&mut self, fields: usize, bytes: &[u8]) {
+        self.clear(fields);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Sets a field to what lies at this place of the bytes that are held. The `-` of text logs is absent.
+    #[inline]
+    pub(crate) fn point(&mut self, field: usize, place: Range<usize>) {
+        let absent = self.bytes.get(place.clone()) == Some(b"-");
+        if let Some(span) = self.spans.get_mut(field)
+            && !absent
+        {
+            *span = (narrow(place.start), narrow(place.end));
+        }
+    }
+
     /// Sets a field. What is empty, or the `-` of text logs, is absent.
     pub(crate) fn set(&mut self, field: usize, value: &[u8]) {
         let start = self.bytes.len();
         if value != b"-" {
             self.bytes.extend_from_slice(value);
         }
-        let narrow = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         if let Some(span) = self.spans.get_mut(field) {
             *span = (narrow(start), narrow(self.bytes.len()));
         }
@@ -54,4 +72,9 @@ impl Record {
     pub(crate) fn find(&self, field: Option<usize>) -> &[u8] {
         field.map_or(&[], |field| self.get(field))
     }
+}
+
+/// Lines are far shorter than that.
+fn narrow(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -107,7 +107,7 @@ pub struct Admission {
     pub store_errors: u32,
     /// How many buckets were given up because their swaps were lost too often.
     pub contended: u32,
-    /// For each limit what its bucket was charged from and to, if it was charged.
+    /// For each limit what its bucket was charged from and to, if it was charged and that may be taken back.
     charges: Vec<Option<(FullAt, FullAt)>>,
 }
 
@@ -128,6 +128,29 @@ pub fn admit<S: Store>(
     on_error: StoreErrorRule,
     now: u64,
 ) -> Admission {
+    let (mut admission, readings) = admit_at(store, claims, on_error, now);
+    if admission.verdict == Verdict::Admitted {
+        admission.charges = readings.iter().map(charged_by).collect();
+    }
+    admission
+}
+
+/// As [`admit`], for a request whose charge is never taken back: [`refund`] finds nothing.
+pub fn admit_for_good<S: Store>(
+    store: &mut S,
+    claims: &[Claim],
+    on_error: StoreErrorRule,
+    now: u64,
+) -> Admission {
+    admit_at(store, claims, on_error, now).0
+}
+
+fn admit_at<S: Store>(
+    store: &mut S,
+    claims: &[Claim],
+    on_error: StoreErrorRule,
+    now: u64,
+) -> (Admission, Vec<Reading>) {
     let mut readings: Vec<_> = claims.iter().map(|claim| read(store, claim, now)).collect();
     let alone = |claim: &Claim, reading: &Reading| alone(claim, reading, on_error);
     let verdicts = claims.iter().zip(&readings).map(|(c, r)| alone(c, r));
@@ -153,7 +176,8 @@ pub fn admit<S: Store>(
             repair(store, claim, reading, now);
         }
     }
-    Admission::new(verdict, claims, &readings, &not_taken_back, now)
+    let admission = Admission::new(verdict, claims, &readings, &not_taken_back, now);
+    (admission, readings)
 }
 
 /// The reading of this index, and those before it.
@@ -193,10 +217,7 @@ impl Admission {
             overflows: 0,
             store_errors: 0,
             contended: 0,
-            charges: match verdict {
-                Verdict::Admitted => readings.iter().map(charged_by).collect(),
-                _ => Vec::new(),
-            },
+            charges: Vec::new(),
         };
         for error in not_taken_back {
             admission.count(*error);

@@ -22,8 +22,6 @@ pub(crate) struct Dimensions<'a> {
     /// What was found so far, by [`tag`].
     known: [Option<Option<Key>>; KEPT],
     parts: Parts,
-    /// Where the keys of several dimensions become one, once that was needed.
-    several: Option<Parts>,
 }
 
 /// The tag of a dimension in keys.
@@ -63,8 +61,12 @@ impl<'a> Dimensions<'a> {
             route,
             known: [None; KEPT],
             parts: Parts::new(),
-            several: None,
         }
+    }
+
+    /// Who is calling.
+    pub(crate) const fn identity(&self) -> &'a Identity<'a> {
+        self.identity
     }
 
     /// The key of the caller's bucket in a limit by `per`, in which `otherwise` stands in for what is absent;
@@ -75,22 +77,27 @@ impl<'a> Dimensions<'a> {
         {
             return Some(key);
         }
-        let mut several = match self.several.take() {
-            Some(several) => several,
-            None => Parts::new(),
+        // Few limits go by more than these, and those that do pay for it.
+        let (mut few, mut many) = ([(0, Key::ZERO); KEPT], Vec::new());
+        let keys = match few.get_mut(..per.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(per.len(), (0, Key::ZERO));
+                many.as_mut_slice()
+            }
         };
-        several.clear();
-        for dimension in per {
+        for (dimension, place) in per.iter().zip(keys.iter_mut()) {
             // What stands in brings its own tag: it is never taken for what it stands in for.
-            let (dimension, key) = match self.find(dimension) {
-                Some(key) => (dimension, key),
-                None => (otherwise, self.find(otherwise)?),
+            *place = match self.find(dimension) {
+                Some(key) => (tag(dimension), key),
+                None => (tag(otherwise), self.find(otherwise)?),
             };
-            several.push_key(tag(dimension), key);
         }
-        let key = self.secret.key(&several);
-        self.several = Some(several);
-        Some(key)
+        self.parts.clear();
+        for (tag, key) in keys {
+            self.parts.push_key(*tag, *key);
+        }
+        Some(self.secret.key(&self.parts))
     }
 
     /// Writes the values of dimensions into `parts`, each behind its tag; `false` if one is absent.

@@ -6,7 +6,7 @@ use crate::denial::Denial;
 use crate::dimensions::Dimensions;
 use crate::idempotency::{self, Pending, Subject, Table, Turn};
 use crate::identity::Identity;
-use crate::key::{Key, Secret};
+use crate::key::Key;
 use crate::ledger::recent::Caller;
 use crate::policy::{
     Anonymous, Canary, Cost, Dimension, Idempotency, LimitId, Mode, Policy, Route,
@@ -206,10 +206,19 @@ fn weigh<'p, S: Store, M: Memory>(
     {
         decision.enrol(policy);
     }
-    let asked = ask(policy, request, &identity, store, memory, now, decision);
+    let mut dimensions = Dimensions::new(store.secret(), &identity, request, decision.route);
+    let asked = ask(
+        policy,
+        request,
+        &mut dimensions,
+        store,
+        memory,
+        now,
+        decision,
+    );
     let waits = matches!(decision.turn, Turn::Read(_));
     if asked.is_err() || waits || decision.standings.iter().any(Standing::refuses) {
-        decision.caller = caller(policy, request, &identity, store.secret(), decision.route);
+        decision.caller = caller(policy, &mut dimensions);
     }
     if let Turn::Read(pending) = &mut decision.turn {
         pending.set_caller(decision.caller);
@@ -221,13 +230,14 @@ fn weigh<'p, S: Store, M: Memory>(
 fn ask<'p, S: Store, M: Memory>(
     policy: &'p Policy,
     request: &Request<'_>,
-    identity: &Identity<'_>,
+    dimensions: &mut Dimensions<'_>,
     store: &mut S,
     memory: &mut M,
     now: u64,
     decision: &mut Decision<'p>,
 ) -> Result<(), Denial> {
-    let claims = claims(policy, request, identity, store.secret(), decision)?;
+    let claims = claims(policy, request, dimensions, decision)?;
+    let identity = dimensions.identity();
     match recorded(policy, request, identity, decision)? {
         Some((rule, route, subject)) => {
             let mut table = Table {
@@ -242,7 +252,15 @@ fn ask<'p, S: Store, M: Memory>(
         }
         None if claims.is_empty() => {}
         None => {
-            admit(policy, &claims, store, memory, now, decision)?;
+            admit(
+                policy,
+                &claims,
+                Charged::ForGood,
+                store,
+                memory,
+                now,
+                decision,
+            )?;
         }
     }
     if let Some(plan) = &mut decision.cache {
@@ -256,27 +274,19 @@ fn ask<'p, S: Store, M: Memory>(
 }
 
 /// Who a caller is, for operators: the tenant and account as far as the policy knows such, or else where they come from.
-pub(crate) fn caller(
-    policy: &Policy,
-    request: &Request<'_>,
-    identity: &Identity<'_>,
-    secret: Secret,
-    route: Option<&Route>,
-) -> Option<Caller> {
-    let parts = policy.identity.parts().into_iter();
-    let known = parts.filter(|(dimension, sources)| {
-        !sources.is_empty() && matches!(dimension, Dimension::Tenant | Dimension::Account)
-    });
-    let mut per: Vec<_> = known.map(|(dimension, _)| dimension).collect();
-    if per.is_empty() {
-        per.push(Dimension::Address);
-    }
-    let mut dimensions = Dimensions::new(secret, identity, request, route);
-    let key = dimensions.key(&per, &Dimension::Address)?;
+pub(crate) fn caller(policy: &Policy, dimensions: &mut Dimensions<'_>) -> Option<Caller> {
+    let rules = &policy.identity;
+    let per: &[Dimension] = match (rules.tenant.is_empty(), rules.account.is_empty()) {
+        (false, false) => &[Dimension::Tenant, Dimension::Account],
+        (false, true) => &[Dimension::Tenant],
+        (true, false) => &[Dimension::Account],
+        (true, true) => &[Dimension::Address],
+    };
+    let key = dimensions.key(per, &Dimension::Address)?;
     let label = policy
         .notify
         .as_ref()
-        .and_then(|notify| notify.label_of(identity));
+        .and_then(|notify| notify.label_of(dimensions.identity()));
     Some(Caller { key, label })
 }
 
@@ -344,10 +354,10 @@ fn recorded<'p>(
 fn claims(
     policy: &Policy,
     request: &Request<'_>,
-    identity: &Identity<'_>,
-    secret: Secret,
+    dimensions: &mut Dimensions<'_>,
     decision: &mut Decision<'_>,
 ) -> Result<Vec<Claim>, Denial> {
+    let identity = dimensions.identity();
     let Decision { route, unkeyed, .. } = decision;
     let route = *route;
     let anonymous = route.map(|route| route.anonymous).unwrap_or_default();
@@ -359,7 +369,6 @@ fn claims(
         .always
         .iter()
         .chain(route.iter().flat_map(|route| &route.limits));
-    let mut dimensions = Dimensions::new(secret, identity, request, route);
     let mut claims = Vec::with_capacity(policy.always.len().saturating_add(4));
     for id in ids {
         let Some(limit) = policy.limits.get(id.0) else {
@@ -416,10 +425,20 @@ pub fn cost(route: Option<&Route>, request: &Request<'_>) -> Result<u64, Denial>
     })
 }
 
+/// Whether a charge may be taken back when the request has been admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Charged {
+    /// It stays: what it was need not be kept.
+    ForGood,
+    /// Something else may refuse the request yet.
+    MayBeRefunded,
+}
+
 /// Asks the memory, then the store.
 pub(crate) fn admit<S: Store, M: Memory>(
     policy: &Policy,
     claims: &[Claim],
+    charged: Charged,
     store: &mut S,
     memory: &mut M,
     now: u64,
@@ -436,7 +455,10 @@ pub(crate) fn admit<S: Store, M: Memory>(
         decision.standings = aged(&refusal.standings, now.saturating_sub(refusal.since));
         decision.counts.remembered = true;
     } else {
-        let mut admission = admission::admit(store, claims, policy.store_error, now);
+        let mut admission = match charged {
+            Charged::ForGood => admission::admit_for_good(store, claims, policy.store_error, now),
+            Charged::MayBeRefunded => admission::admit(store, claims, policy.store_error, now),
+        };
         decision.standings = core::mem::take(&mut admission.standings);
         let counts = &mut decision.counts;
         counts.overflows = counts.overflows.saturating_add(admission.overflows);

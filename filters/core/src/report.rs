@@ -69,8 +69,14 @@ impl Report<'_> {
 
 /// An object of these members, without those that are null.
 pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
-    let there = members.into_iter().filter(|(_, value)| !value.is_null());
-    there
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    let mut object = Map::new();
+    insert(&mut object, &mut members.into_iter());
+    object
+}
+
+/// Apart, and one by one, so that it is in the module once and not for each number of members, with a sort of its own.
+fn insert(object: &mut Map<String, Value>, members: &mut dyn Iterator<Item = (&str, Value)>) {
+    for (name, value) in members.filter(|(_, value)| !value.is_null()) {
+        object.insert(name.to_owned(), value);
+    }
 }

@@ -124,8 +124,9 @@ pub struct Seen {
 }
 
 /// A store in this process's memory, for one thread. It grows to the size of the tables and no further.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub struct MemoryStore {
+    secret: Secret,
     /// For each limit its sets, each with the number of its writing.
     tables: Vec<Vec<(Vec<u8>, Version)>>,
     /// All other values.
@@ -135,7 +136,16 @@ pub struct MemoryStore {
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> Self {
-        Self::default()
+        Self::with(Secret::new(*b"tidegate in test"))
+    }
+
+    /// An empty store that makes its keys under `secret`.
+    pub const fn with(secret: Secret) -> Self {
+        Self {
+            secret,
+            tables: Vec::new(),
+            others: BTreeMap::new(),
+        }
     }
 
     fn value(&mut self, slot: Slot) -> Option<&mut (Vec<u8>, Version)> {
@@ -154,9 +164,15 @@ impl MemoryStore {
     }
 }
 
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Store for MemoryStore {
     fn secret(&self) -> Secret {
-        Secret::new(*b"tidegate in test")
+        self.secret
     }
 
     fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {

@@ -2,6 +2,8 @@
 //! Nearly every line of a log is one, and it is read by comparing, without a parser. Whatever else a line has, it is
 //! for the parser: nothing is decided here about what is JSON and what is not.
 
+use std::ops::Range;
+
 /// The most digits of a number that is taken as it is written; more may be beyond 64 bits.
 const MOST_DIGITS: usize = 19;
 
@@ -11,6 +13,8 @@ pub(super) struct Expected {
     pub(super) name: String,
     /// The name in quotes, and the colon.
     written: Vec<u8>,
+    /// And the quotation mark of a text, which most values are.
+    before_text: Vec<u8>,
     /// The numbers of the fields.
     pub(super) fields: Vec<usize>,
     /// All of them are the value itself, and nothing in it.
@@ -23,6 +27,7 @@ impl Expected {
         let written = format!("{}:", serde_json::Value::from(name)).into_bytes();
         Self {
             name: name.to_owned(),
+            before_text: [written.as_slice(), b"\""].concat(),
             written,
             fields,
             whole,
@@ -30,12 +35,12 @@ impl Expected {
     }
 }
 
-/// Reads a line, which is UTF-8, and hands each value that is asked for to `set`. `None`: it is for the parser; what
-/// was handed out of it is void.
+/// Reads a line, which is UTF-8, and hands `set` the place in it of each value that is asked for. `None`: it is for the
+/// parser; what was handed out of it is void.
 pub(super) fn read(
     line: &[u8],
     expected: &[Expected],
-    mut set: impl FnMut(usize, &[u8]),
+    mut set: impl FnMut(usize, Range<usize>),
 ) -> Option<()> {
     if !is_plain(line) {
         return None;
@@ -44,22 +49,43 @@ pub(super) fn read(
     let mut mark = b'{';
     let mut rest = line;
     loop {
-        rest = spaces(rest.strip_prefix(&[mark])?);
-        // What is absent may be left out: names are passed over until one fits.
-        let (found, behind) = expected.find_map(|expected| {
-            let behind = rest.strip_prefix(expected.written.as_slice())?;
-            Some((expected, behind))
-        })?;
-        let (text, behind) = value(spaces(behind))?;
+        rest = rest.strip_prefix(&[mark])?;
+        let mut next = expected.clone();
+        let as_usual = next
+            .next()
+            .and_then(|known| Some((known, rest.strip_prefix(known.before_text.as_slice())?)));
+        let (found, value, behind) = match as_usual {
+            Some((known, rest)) => {
+                expected = next;
+                let (text, behind) = text(rest)?;
+                (known, Some(text), behind)
+            }
+            None => {
+                rest = spaces(rest);
+                // What is absent may be left out: names are passed over until one fits.
+                let (found, behind) = expected.find_map(|expected| {
+                    let behind = rest.strip_prefix(expected.written.as_slice())?;
+                    Some((expected, behind))
+                })?;
+                let (value, behind) = value(spaces(behind))?;
+                (found, value, spaces(behind))
+            }
+        };
         if !found.fields.is_empty() {
             if !found.whole {
                 return None;
             }
-            if let Some(text) = text {
-                found.fields.iter().for_each(|field| set(*field, text));
+            if let Some(value) = value {
+                // Both are slices of the line.
+                let start = value.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
+                let place = start..start.wrapping_add(value.len());
+                found
+                    .fields
+                    .iter()
+                    .for_each(|field| set(*field, place.clone()));
             }
         }
-        rest = spaces(behind);
+        rest = behind;
         if rest == b"}" {
             return Some(());
         }
@@ -85,8 +111,8 @@ fn spaces(mut rest: &[u8]) -> &[u8] {
 fn value(rest: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     match rest {
         [b'"', rest @ ..] => {
-            let (text, behind) = rest.split_at_checked(quote(rest)?)?;
-            Some((Some(text), behind.get(1..)?))
+            let (text, behind) = text(rest)?;
+            Some((Some(text), behind))
         }
         [b'1'..=b'9', ..] => {
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit());
@@ -96,6 +122,12 @@ fn value(rest: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
         }
         _ => Some((None, rest.strip_prefix(b"null")?)),
     }
+}
+
+/// A text up to its quotation mark, and what follows that.
+fn text(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (text, behind) = rest.split_at_checked(quote(rest)?)?;
+    Some((text, behind.get(1..)?))
 }
 
 /// Where the next quotation mark is. Eight bytes are looked at as one number: values are short, and this takes a third of

@@ -49,12 +49,12 @@ impl Reader {
     /// # Errors
     /// Why it is not a request that can be replayed.
     pub(crate) fn read(&mut self, line: &[u8], record: &mut Record) -> Result<(), String> {
-        record.clear(self.keys.len());
         if !line.starts_with(b"{") {
             return Err("it is not a JSON object".to_owned());
         }
         let line = simdutf8::basic::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-        let set = |field, text: &[u8]| record.set(field, text);
+        record.hold(self.keys.len(), line.as_bytes());
+        let set = |field, place| record.point(field, place);
         if flat::read(line.as_bytes(), &self.last, set).is_none() {
             record.clear(self.keys.len());
             self.parse(line, record)?;

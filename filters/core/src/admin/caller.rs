@@ -198,7 +198,8 @@ impl Named {
         self.request(&[], |request| {
             for candidate in &candidates {
                 let identity = candidate.identity(policy, request);
-                let caller = engine::caller(policy, request, &identity, secret, None);
+                let mut dimensions = Dimensions::new(secret, &identity, request, None);
+                let caller = engine::caller(policy, &mut dimensions);
                 found.callers.extend(caller.map(|caller| caller.key));
             }
             for (index, limit) in policy.limits.iter().enumerate() {

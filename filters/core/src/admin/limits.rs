@@ -117,26 +117,20 @@ pub(super) fn limits<S: Store>(
         .iter()
         .filter(|entry| limit.as_ref().is_none_or(|rule| *rule == entry.id.rule))
         .collect();
-    limits.order = Some(match order.as_deref() {
-        None | Some("refused") => {
-            shown.sort_by_key(|entry| {
-                (
-                    core::cmp::Reverse(entry.count),
-                    core::cmp::Reverse(entry.last),
-                )
-            });
-            "refused"
-        }
-        Some("recent") => {
-            shown.sort_by_key(|entry| core::cmp::Reverse(entry.last));
-            "recent"
-        }
+    let order = match order.as_deref() {
+        None | Some("refused") => "refused",
+        Some("recent") => "recent",
         Some(_) => {
             return Err(Refusal::bad(
                 "this is no `order`; write `refused`, `recent` or `drained`",
             ));
         }
+    };
+    shown.sort_by_key(|entry| {
+        let count = if order == "recent" { 0 } else { entry.count };
+        core::cmp::Reverse((count, entry.last))
     });
+    limits.order = Some(order);
     limits.more = Some(shown.len().saturating_sub(top));
     shown.truncate(top);
     limits.scopes = Some(scopes(policy, store, &shown, at)?);

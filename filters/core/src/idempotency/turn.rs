@@ -5,7 +5,7 @@ use super::replay::{Replay, accepts};
 use super::subject::Subject;
 use crate::admission::{self, Admission, Claim, Standing, Verdict};
 use crate::denial::Denial;
-use crate::engine::{Counts, Decision, Memory, admit};
+use crate::engine::{Charged, Counts, Decision, Memory, admit};
 use crate::key::Parts;
 use crate::ledger::recent::Caller;
 use crate::policy::{
@@ -422,6 +422,7 @@ impl<S: Store, M: Memory> Table<'_, '_, S, M> {
         admit(
             self.policy,
             claims,
+            Charged::MayBeRefunded,
             self.store,
             self.memory,
             self.now,

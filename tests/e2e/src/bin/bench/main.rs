@@ -18,6 +18,7 @@ mod policies;
 mod report;
 mod requests;
 mod rows;
+mod starts;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,6 +51,9 @@ struct Arguments {
     /// Measures another build of the module as well, with three limits and headers; may be given more than once
     #[arg(long, value_name = "FILE")]
     module: Vec<PathBuf>,
+    /// Measures instead what a start costs, this often
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    starts: Option<u32>,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -67,6 +71,10 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(times) = arguments.starts {
+        println!("{}", starts::table(times).await?);
+        return Ok(());
+    }
     bench::pin(std::process::id(), bench::OTHERS)?;
     let origins = Origins::start().await?;
     let mut plan = rows::all(arguments.detail);
