@@ -49,7 +49,7 @@ struct Arguments {
     /// What dice are thrown with; the same seed is the same traffic
     #[arg(long, default_value_t = 7)]
     seed: u64,
-    /// Sends everything at its true size
+    /// Sends all 487,195 events of the webhook flood
     #[arg(long)]
     full: bool,
     /// Replays only those whose name contains this; may be given more than once
@@ -136,7 +136,11 @@ async fn replay(arguments: &Arguments) -> Result<bool> {
                 .any(|text| name.contains(text.as_str()))
     };
     let begun = Instant::now();
-    let size = if run.full { "full" } else { "a sample" };
+    let size = if run.full {
+        "the whole flood"
+    } else {
+        "a sample of the flood"
+    };
     println!("seed {}, {size}\n", run.seed);
     let mut replayed = Vec::new();
     if chosen(ALONE.name) {

@@ -40,21 +40,26 @@ const UNSEEN: Duration = Duration::from_secs(24);
 const TYPED: Duration = Duration::from_secs(4);
 
 /// The most that a canary may take; it ends by itself.
-const MOST: Duration = Duration::from_secs(120);
+const MOST: Duration = Duration::from_secs(240);
 
 /// The digest of the key of an account that has three requests a day.
 const DRAINED: &str = "sha256:394f44e7a2ca300565324a937f403fd7b9533555a513102270f71ba57df9d9eb";
 const KEY: &str = "drained";
 
-const CANARY: [&str; 6] = [
+const CANARY: [&str; 8] = [
     "--canary",
     "5,25,100",
     "--hold",
     "1m",
     "--halt-on",
     "refused=5%,5xx=1%",
+    "--wait",
+    PATIENCE,
 ];
 const PERCENT: u8 = 5;
+
+/// How long a busy machine may take until every worker runs a module.
+const PATIENCE: &str = "3min";
 
 /// How many spans the chart has, of a second each.
 const SPANS: usize = 40;
@@ -422,13 +427,13 @@ async fn shipped(first: &Value, bad: &Value, good: &Value, shots: &[Shot]) -> Re
             .collect::<Result<Vec<_>>>()?;
         Ok(same.into_iter().filter(|same| *same).count())
     };
-    each(&["ship", "good.wasm"]).await?;
+    each(&["ship", "good.wasm", "--wait", PATIENCE]).await?;
     let same_bytes = mounted("good.wasm")?;
     let mut refilled = 0;
     for shelf in &fleet {
         refilled += usize::from(shelf.has_some().await?);
     }
-    each(&["rollback"]).await?;
+    each(&["rollback", "--wait", PATIENCE]).await?;
     let back = mounted("first.wasm")?;
     for shelf in &fleet {
         refilled += usize::from(shelf.has_some().await?);

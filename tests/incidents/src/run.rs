@@ -8,7 +8,7 @@ use fastrand::Rng;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) seed: u64,
-    /// Everything at its true size.
+    /// All of the webhook flood, and not a part.
     pub(crate) full: bool,
 }
 
