@@ -297,6 +297,8 @@ impl Request {
         let path = dice.choice(odd.iter()).unwrap_or(&"/");
         (*path).clone_into(&mut self.told.path);
         self.told.kind = Kind::Plain;
+        // Nor has it the cost of the route that it was for.
+        self.told.cost = 1;
         "GET".clone_into(&mut self.told.method);
         self.body.clear();
         self.forget();

@@ -89,7 +89,7 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
     if killed {
         return Ok(gone(past(), people, before, envoy.log()));
     }
-    quiet(&envoy).await?;
+    let left = quiet(&envoy).await?;
     let after = envoy.vms().await?;
     let metrics = envoy.prometheus().await?;
     let of = async |name: &str| {
@@ -127,6 +127,7 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
         health: Health {
             before,
             after: Some(after),
+            left,
             log: envoy.log(),
             store_errors: of("tidegate_store_errors").await?,
             mismatches: of("tidegate_seal_mismatches").await?,
@@ -265,6 +266,7 @@ fn gone(past: Past, people: Arc<People>, before: tidegate_e2e::envoy::Vms, log: 
         health: Health {
             before,
             after: None,
+            left: 0,
             log,
             store_errors: 0,
             mismatches: 0,
@@ -276,24 +278,28 @@ fn gone(past: Past, people: Arc<People>, before: tidegate_e2e::envoy::Vms, log: 
     }
 }
 
-/// Waits until nothing is on its way any more and the access log says nothing new.
-async fn quiet(envoy: &Envoy) -> Result<()> {
-    let mut lines = 0;
+/// Waits until nothing is on its way any more and the access log says nothing new; how many requests Envoy does not let go of.
+async fn quiet(envoy: &Envoy) -> Result<u64> {
+    const ACTIVE: &str = "http.plain.downstream_rq_active";
+    let done = eventually(SOON, async || {
+        let active = envoy.stat(ACTIVE).await?;
+        ensure!(active == 0, "{active} requests");
+        Ok(())
+    });
+    let left = match done.await {
+        Ok(()) => 0,
+        Err(_) => envoy.stat(ACTIVE).await?,
+    };
+    let mut lines = None;
     eventually(SOON, async || {
-        for name in [
-            "http.plain.downstream_rq_active",
-            "cluster.origin.upstream_rq_active",
-        ] {
-            let active = envoy.stat(name).await?;
-            ensure!(active == 0, "{name}: {active}");
-        }
         // Envoy writes its log a little later.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let log: Vec<Value> = envoy.access_log()?;
-        let before = std::mem::replace(&mut lines, log.len());
-        ensure!(before == log.len(), "the access log grows");
+        let before = lines.replace(log.len());
+        ensure!(before == lines, "the access log grows");
         Ok(())
     })
     .await
-    .context("Envoy is not done")
+    .context("Envoy is not done")?;
+    Ok(left)
 }

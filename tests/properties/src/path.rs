@@ -124,7 +124,8 @@ fn leaves(told: &origin::Told, expected: &Expected, lines: &[Line<'_>], forged: 
         found.map(|(_, value)| &value[..]).collect()
     };
     let seals = values(b"x-tidegate-seal");
-    let own: Vec<&[u8]> = told.marker.iter().map(|m| &m.as_bytes()[..]).collect();
+    let own = told.marker.iter();
+    let own: Vec<&[u8]> = own.map(|marker| marker.as_bytes() as &[u8]).collect();
     assert_eq!(seals, own, "the seal is the caller's");
     let plain = |name: &'static [u8]| {
         let found = lines.iter().filter(move |(known, _)| *known == name);

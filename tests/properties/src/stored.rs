@@ -130,8 +130,9 @@ fn decides(bytes: &[u8], now: u64) {
         let _ = drive::sweep_some(&mut store, &policy.room, now);
         let _ = drive::used(&mut store);
         bounded(&store);
-        shown(&policy, &mut store, now);
     }
+    // Their pages are long, and cost more than all else: one is looked at, by turns.
+    shown(&policy, &mut Values::of(bytes.to_vec()), now, bytes.len());
 }
 
 /// Whatever was written is within its bounds.
@@ -148,33 +149,33 @@ fn bounded(store: &Values) {
 }
 
 /// Operators are answered, and looking changes nothing.
-fn shown(policy: &Policy, store: &mut Values, now: u64) {
+fn shown(policy: &Policy, store: &mut Values, now: u64, turn: usize) {
     let engine = admin::Engine {
         version: "0.1.0",
         digest: 0,
         running: &Vec::new,
     };
     let headers: [Line<'_>; 1] = [(b"accept", b"application/json")];
-    let before = format!("{store:?}");
-    for path in [
+    let paths = [
         "/policy",
         "/limits",
         "/limits?limit=account&account=amy",
         "/records",
         "/records?route=charges&account=amy&key=k&host=api.test",
         "/",
-    ] {
-        let asked = admin::Asked {
-            method: b"GET",
-            path: path.as_bytes(),
-            authority: b"127.0.0.1:9000",
-            headers: &headers,
-            body: b"",
-            local: b"127.0.0.1:9000",
-        };
-        let at = Moment { now, of_day: 1 };
-        let reply = admin::answer(policy, &engine, store, &asked, at);
-        assert!((200..600).contains(&reply.status), "{path}");
-    }
-    assert_eq!(format!("{store:?}"), before, "looking changed something");
+    ];
+    let path = paths[turn % paths.len()];
+    let asked = admin::Asked {
+        method: b"GET",
+        path: path.as_bytes(),
+        authority: b"127.0.0.1:9000",
+        headers: &headers,
+        body: b"",
+        local: b"127.0.0.1:9000",
+    };
+    let at = Moment { now, of_day: 1 };
+    let reply = admin::answer(policy, &engine, store, &asked, at);
+    assert!((200..600).contains(&reply.status), "{path}");
+    let changed = store.written().count();
+    assert_eq!(changed, 0, "looking changed something");
 }

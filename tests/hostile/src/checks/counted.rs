@@ -232,7 +232,7 @@ mod tests {
                     replayed: true,
                     ..answer(1, 10)
                 }),
-            )
+            );
         });
         is_broken(&other, "the caller got `replayed`");
     }

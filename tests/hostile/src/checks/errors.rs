@@ -63,6 +63,12 @@ pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
     broken
 }
 
+/// How many callers were left without an end.
+pub(super) fn silent(past: &Past) -> u64 {
+    let silent = past.ends.values().filter(|end| **end == End::Silent);
+    silent.count() as u64
+}
+
 /// Whether Envoy's own cache may have left a caller without an end: `cache_v2` does so, now and then and without the module too, when the
 /// origin breaks off within an answer that may be kept; and so it does to those who wait for that answer.
 fn left_by_the_cache(past: &Past, number: u64) -> bool {
@@ -71,7 +77,7 @@ fn left_by_the_cache(past: &Past, number: u64) -> bool {
     };
     let breaks_off = |execution: &&Execution| {
         let near = execution.arrived.abs_diff(told.sent) < PATIENCE;
-        near && execution.path == told.path && execution.status.is_some() && !execution.complete
+        near && execution.path == told.path && !execution.complete
     };
     matches!(told.kind, Kind::Mine | Kind::Shared | Kind::Public)
         && past

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_ours_leaves_nobody() {
         let past = got(Kind::Plain, |answer| {
-            answer.ours = Some("x-tidegate-seal".to_owned())
+            answer.ours = Some("x-tidegate-seal".to_owned());
         });
         is_broken(&check(&past, &people()), "x-tidegate-seal");
     }

@@ -29,6 +29,8 @@ pub(crate) struct Health {
     pub(crate) before: Vms,
     /// None: it is gone.
     pub(crate) after: Option<Vms>,
+    /// How many requests Envoy did not let go of when all callers had gone.
+    pub(crate) left: u64,
     pub(crate) log: String,
     pub(crate) store_errors: u64,
     pub(crate) mismatches: u64,
@@ -55,7 +57,8 @@ impl Memory {
     }
 }
 
-pub(super) fn check(health: &Health) -> Vec<Broken> {
+/// `silent` callers were left without an end by Envoy's cache, which may keep their requests.
+pub(super) fn check(health: &Health, silent: u64) -> Vec<Broken> {
     let mut found = Vec::new();
     let mut broken = |what: String| {
         found.push(Broken {
@@ -75,6 +78,9 @@ pub(super) fn check(health: &Health) -> Vec<Broken> {
     let failing = lines.filter(|line| WORDS.iter().any(|word| line.contains(word)));
     for line in failing.take(5) {
         broken(format!("its log has `{line:.200}`"));
+    }
+    if health.left > silent {
+        broken(format!("{} requests are still there", health.left));
     }
     if health.store_errors > 0 {
         broken(format!("{} store errors", health.store_errors));
@@ -120,6 +126,7 @@ mod tests {
         let mut health = Health {
             before: vms,
             after: Some(vms),
+            left: 0,
             log: "[info] all is well\n".to_owned(),
             store_errors: 0,
             mismatches: 0,
@@ -129,24 +136,28 @@ mod tests {
         health
     }
 
+    fn seen(change: impl FnOnce(&mut Health)) -> Vec<Broken> {
+        check(&health(change), 1)
+    }
+
     #[test]
     fn what_fails_is_seen() {
-        holds(&check(&health(|_| {})));
-        is_broken(&check(&health(|h| h.after = None)), "Envoy is gone");
+        holds(&seen(|h| h.left = 1));
+        is_broken(&seen(|h| h.left = 2), "2 requests are still there");
+        holds(&seen(|_| {}));
+        is_broken(&seen(|h| h.after = None), "Envoy is gone");
         is_broken(
-            &check(&health(|h| {
-                h.after = h.after.map(|v| Vms { reloads: 1, ..v })
-            })),
+            &seen(|h| h.after = h.after.map(|v| Vms { reloads: 1, ..v })),
             "VMs",
         );
         is_broken(
-            &check(&health(|h| h.log = "[critical] wasm failed: x".to_owned())),
+            &seen(|h| h.log = "[critical] wasm failed: x".to_owned()),
             "wasm failed",
         );
-        is_broken(&check(&health(|h| h.store_errors = 1)), "store errors");
-        is_broken(&check(&health(|h| h.mismatches = 1)), "withheld");
+        is_broken(&seen(|h| h.store_errors = 1), "store errors");
+        is_broken(&seen(|h| h.mismatches = 1), "withheld");
         is_broken(
-            &check(&health(|h| h.operators.push("/: 500".to_owned()))),
+            &seen(|h| h.operators.push("/: 500".to_owned())),
             "operators got /: 500",
         );
     }
