@@ -20,6 +20,24 @@ const WINDOW: Duration = Duration::from_secs(6);
 /// The tenth of it that a bucket is to hold, where it can be told.
 const BURST: u32 = 6;
 
+/// What is compared; the last is what a table says of the burst.
+const ROWS: [(Peer, u32, &str); 8] = [
+    (Peer::LuaWindow, ALLOWED, "no burst to be told"),
+    (Peer::Native, ALLOWED, "60"),
+    (Peer::Native, BURST, "6"),
+    (Peer::Lua, BURST, "6"),
+    (Peer::LimitReq, BURST, "6"),
+    (Peer::StickTable, ALLOWED, "no burst to be told"),
+    (Peer::Tidegate, ALLOWED, "60"),
+    (Peer::Tidegate, BURST, "6"),
+];
+
+/// How late a request may go out. The first ones are to be answered before the window ends.
+const LATE: Duration = Duration::from_millis(800);
+
+/// How often it is tried.
+const TRIES: u32 = 3;
+
 /// How long before a window of the clock ends the first requests are sent.
 const BEFORE: u64 = 1_500;
 
@@ -30,75 +48,79 @@ fn schedule() -> Vec<Duration> {
     blast(0).chain(blast(BEFORE + 10)).chain(steady).collect()
 }
 
-/// All at the same time.
+/// All at the same time; again, if this machine was too busy to be on time.
 pub(crate) async fn table() -> Result<Table> {
-    let bucket = |burst| Limit {
-        burst,
-        interval: WINDOW / ALLOWED,
-        accounts: 4_096,
+    let mut tries = 1;
+    let all = loop {
+        let (all, late) = measure().await?;
+        if late <= LATE {
+            break all;
+        }
+        let late = late.as_millis();
+        ensure!(
+            tries < TRIES,
+            "requests went out {late} ms late; this machine is too busy"
+        );
+        eprintln!("bench-peers: requests went out {late} ms late; measured again");
+        tries += 1;
     };
-    let rows = [
-        (Peer::LuaWindow, ALLOWED, "no burst to be told"),
-        (Peer::Native, ALLOWED, "60"),
-        (Peer::Native, BURST, "6"),
-        (Peer::Lua, BURST, "6"),
-        (Peer::LimitReq, BURST, "6"),
-        (Peer::StickTable, ALLOWED, "no burst to be told"),
-        (Peer::Tidegate, ALLOWED, "60"),
-        (Peer::Tidegate, BURST, "6"),
-    ];
+    let mut table = Table::new(
+        "Most admitted within six seconds, of 60 that are allowed in six seconds and 390 that are asked for",
+        &["", "burst", "most in six seconds", "in all 7.25 s"],
+    );
+    for ((peer, most_at_once, burst), admitted) in ROWS.iter().zip(&all) {
+        let most = most(admitted);
+        if *peer == Peer::Tidegate {
+            // What is sent within six seconds may be asked a little later.
+            let bound = usize::try_from(most_at_once + ALLOWED)? + 2;
+            ensure!(most <= bound, "Tidegate admitted {most} of {bound}");
+        }
+        let all = admitted.len().to_string();
+        table.row(peer.name(), [(*burst).to_owned(), most.to_string(), all]);
+    }
+    Ok(table)
+}
+
+/// The times of what each admitted, and by how much the latest request was late.
+async fn measure() -> Result<(Vec<Vec<Instant>>, Duration)> {
     let mut peers = Vec::new();
-    for (peer, burst, _) in rows {
-        let running = peer.start(bucket(burst), Behind::Itself, 1).await;
+    for (peer, burst, _) in ROWS {
+        let limit = Limit {
+            burst,
+            interval: WINDOW / ALLOWED,
+            accounts: 4_096,
+        };
+        let running = peer.start(limit, Behind::Itself, 1).await;
         peers.push(running.context(peer.name())?);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let over = Duration::from_millis(u64::try_from(now.as_millis() % WINDOW.as_millis())?);
     // The end after the next, so that every connection is there before.
     let start = Instant::now() + 2 * WINDOW - over - Duration::from_millis(BEFORE);
-
     let mut running = JoinSet::new();
     for (index, peer) in peers.into_iter().enumerate() {
         running.spawn(async move {
             let client = Client::h1();
             peer.ask_by(&client, "another").await?;
-            let mut admitted = Vec::new();
+            let (mut admitted, mut late) = (Vec::new(), Duration::ZERO);
             for at in schedule() {
                 sleep_until(start + at).await;
                 let sent = Instant::now();
+                late = late.max(sent.duration_since(start + at));
                 if peer.ask_by(&client, "one").await?.0 == 200 {
                     admitted.push(sent);
                 }
             }
-            Ok::<_, anyhow::Error>((index, admitted))
+            Ok::<_, anyhow::Error>((index, admitted, late))
         });
     }
-    let mut all = vec![Vec::new(); rows.len()];
+    let (mut all, mut latest) = (vec![Vec::new(); ROWS.len()], Duration::ZERO);
     while let Some(done) = running.join_next().await {
-        let (index, admitted) = done??;
+        let (index, admitted, late) = done??;
         all[index] = admitted;
+        latest = latest.max(late);
     }
-    let mut table = Table::new(
-        "Most admitted within six seconds, of 60 that are allowed in six seconds and 390 that are asked for",
-        &["", "burst", "most in six seconds", "in all 7.25 s"],
-    );
-    for ((peer, most_at_once, burst), admitted) in rows.iter().zip(&all) {
-        if *peer == Peer::Tidegate {
-            // What came in the time of an exchange is counted by when it was sent.
-            let bound = usize::try_from(most_at_once + ALLOWED)? + 1;
-            let most = most(admitted);
-            ensure!(most <= bound, "Tidegate admitted {most} of {bound}");
-        }
-        table.row(
-            peer.name(),
-            [
-                (*burst).to_owned(),
-                most(admitted).to_string(),
-                admitted.len().to_string(),
-            ],
-        );
-    }
-    Ok(table)
+    Ok((all, latest))
 }
 
 /// The most within the length of a window, wherever it begins. Times are in order.

@@ -27,10 +27,15 @@ pub fn pin(pid: u32, core: usize) -> Result<()> {
     let done = Command::new("taskset")
         .args(["--all-tasks", "--pid", "--cpu-list"])
         .args([core.to_string(), pid.to_string()])
-        .stdout(Stdio::null())
-        .status()
+        .stdin(Stdio::null())
+        .output()
         .context("`taskset` of util-linux is needed to bind a process to one core")?;
-    ensure!(done.success(), "cannot bind process {pid} to core {core}");
+    let said = String::from_utf8_lossy(&done.stderr);
+    ensure!(
+        done.status.success(),
+        "cannot bind process {pid} to core {core}: {}",
+        said.trim()
+    );
     Ok(())
 }
 

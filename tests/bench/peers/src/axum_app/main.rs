@@ -1,7 +1,11 @@
 //! The axum application of `make bench-peers`: it executes charges, and with the argument `idempotent` has `axum-idempotent` before
 //! them. The first line that it says is where it listens.
 
-#![allow(clippy::print_stdout, reason = "that is how it is found")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "what JSON lacks is null; and what is printed is how it is found"
+)]
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

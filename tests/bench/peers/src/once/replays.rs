@@ -50,7 +50,7 @@ pub(super) async fn compare(stand: &Stand) -> Result<String> {
 
 /// The headers that one answer has and another has not, or not with that value.
 fn names(has: &Answer, lacks: &Answer) -> Vec<String> {
-    let names: BTreeSet<&str> = has.headers.keys().map(|name| name.as_str()).collect();
+    let names: BTreeSet<&str> = has.headers.keys().map(http::HeaderName::as_str).collect();
     let differs = names.into_iter().filter(|name| {
         !OF_ONE_EXCHANGE.contains(name) && has.headers.get(*name) != lacks.headers.get(*name)
     });
