@@ -66,7 +66,7 @@ test: need lint test-core test-wasm build build-test test-cli test-peers policie
 test-core: ## Test the core natively
 	@scripts/need cargo
 	$(CARGO) test -p tidegate-core --all-features $(call keep,core)
-	$(CARGO) test -p tidegate-properties -p tidegate-hostile
+	$(CARGO) test -p tidegate-properties -p tidegate-hostile -p tidegate-incidents -p tidegate-clients
 
 test-cli: build ## Test the command line as a process
 	@scripts/need cargo
