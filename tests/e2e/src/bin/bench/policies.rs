@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 /// Never refuses here; and refills so slowly that no bucket is ever idle.
-const WIDE: (&str, u32) = ("10000/min", 1_000_000);
+const WIDE: (&str, u32) = ("100/min", 1_000_000);
 
 /// Admits one request and no other.
 const DRAINED: (&str, u32) = ("1/day", 1);
