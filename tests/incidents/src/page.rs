@@ -17,7 +17,7 @@ p, li { margin: 6px 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 4px 10px 4px 0; border-bottom: 1px solid #eee; vertical-align: top; overflow-wrap: anywhere; }
-th { font-weight: 600; color: #595959; }
+th { font-weight: 600; color: #595959; overflow-wrap: normal; }
 td.n, th.n { text-align: right; }
 .fails { background: #fbe3d6; font-weight: 600; }
 svg { max-width: 100%; height: auto; display: block; background: #fff; margin: 12px 0; }
