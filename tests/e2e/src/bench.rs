@@ -5,7 +5,7 @@ mod figures;
 mod load;
 mod origin;
 
-pub use cpu::{OTHERS, PROXY, Thread, pin};
+pub use cpu::{OTHERS, PROXY, Thread, of_process, pin};
 pub use figures::{added, median, range, times, turns};
 pub use load::{Load, Statuses};
 pub use origin::LeanOrigin;

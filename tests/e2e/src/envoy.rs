@@ -6,6 +6,7 @@ mod bootstrap;
 mod builder;
 mod cache;
 mod examples;
+pub mod limiters;
 mod listener;
 mod mount;
 mod process;

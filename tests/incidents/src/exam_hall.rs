@@ -70,25 +70,18 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
     let plan = Plan::throw(&mut dice);
 
     let origin = Origin::start().await?;
-    let guard = guards::by_address(BY_ADDRESS);
-    let envoy = Envoy::builder()
-        .origin(&origin)
-        .filter_before(guard)
-        .without_access_log()
-        .start()
-        .await?;
+    let limited = async |tokens| {
+        let builder = Envoy::builder().origin(&origin);
+        let builder = builder.filter_before(guards::by_address(tokens));
+        builder.without_access_log().start().await
+    };
+    let envoy = limited(BY_ADDRESS).await?;
     let then = plan
         .send(&envoy, false, false)
         .await
         .context("a limit by address")?;
     drop(envoy);
-    let guard = guards::by_address(BEHIND);
-    let envoy = Envoy::builder()
-        .origin(&origin)
-        .filter_before(guard)
-        .without_access_log()
-        .start()
-        .await?;
+    let envoy = limited(BEHIND).await?;
     let behind_then = plan
         .send(&envoy, false, true)
         .await
@@ -239,19 +232,12 @@ struct Plan {
 impl Plan {
     fn throw(dice: &mut Rng) -> Self {
         let mut shots = |count: usize| {
-            let mut shots = Vec::new();
-            for who in 0..count {
-                let mut at = EVERY.mul_f64(dice.f64());
-                while at < EXAM {
-                    shots.push(Shot {
-                        at: at / SHORTER,
-                        who,
-                        again: false,
-                    });
-                    at += EVERY;
-                }
-            }
-            shots
+            let of = |who| Shot::every(who, EVERY.mul_f64(dice.f64()), EVERY, EXAM);
+            let shorter = |shot: Shot| Shot {
+                at: shot.at / SHORTER,
+                ..shot
+            };
+            (0..count).flat_map(of).map(shorter).collect()
         };
         Self {
             students: shots(STUDENTS),

@@ -390,15 +390,7 @@ async fn send(
     let mut others = Vec::new();
     let each = Duration::from_secs_f64(1.0 / rates.calm as f64);
     for who in 1..others_gate.tokens.len() {
-        let mut at = each.mul_f64(dice.f64());
-        while at < length {
-            others.push(Shot {
-                at,
-                who,
-                again: false,
-            });
-            at += each;
-        }
+        others.extend(Shot::every(who, each.mul_f64(dice.f64()), each, length));
     }
     let load = |gate: &Gate, shots: Vec<Shot>, connections, returns_until| {
         let tokens = gate.tokens.clone();

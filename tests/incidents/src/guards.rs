@@ -1,19 +1,10 @@
 //! The guards that failed then, as filters of Envoy.
 
 use serde_json::{Value, json};
+use tidegate_e2e::envoy::limiters::local_ratelimit;
+pub(crate) use tidegate_e2e::envoy::limiters::lua;
 
 use crate::run::AT;
-
-/// A filter that runs this Lua.
-pub(crate) fn lua(source: &str) -> Value {
-    json!({
-        "name": "envoy.filters.http.lua",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
-            "default_source_code": {"inline_string": source},
-        },
-    })
-}
 
 /// So many requests for each key in each window of the clock. `key` is Lua. Each worker of Envoy would count for itself, so
 /// give it one.
@@ -36,25 +27,12 @@ pub(crate) fn by_event_id(limit: u64) -> Value {
 
 /// Envoy's own `local_ratelimit`, a bucket of `tokens` for each address, which is not filled again within any run.
 pub(crate) fn by_address(tokens: u64) -> Value {
-    let always = json!({"default_value": {"numerator": 100, "denominator": "HUNDRED"}});
-    let bucket = |tokens: u64| {
-        json!({
-            "max_tokens": tokens, "tokens_per_fill": tokens, "fill_interval": "86400s",
-        })
-    };
-    json!({
-        "name": "envoy.filters.http.local_ratelimit",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
-            "stat_prefix": "by_address",
-            "filter_enabled": always,
-            "filter_enforced": always,
-            "always_consume_default_token_bucket": false,
-            "token_bucket": bucket(1_000_000_000),
-            "max_dynamic_descriptors": 10_000,
-            "rate_limits": [{"actions": [{"remote_address": {}}]}],
-            // Without a value there is one bucket for each value that comes.
-            "descriptors": [{"entries": [{"key": "remote_address"}], "token_bucket": bucket(tokens)}],
-        },
-    })
+    let bucket =
+        json!({"max_tokens": tokens, "tokens_per_fill": tokens, "fill_interval": "86400s"});
+    local_ratelimit(
+        &json!({"remote_address": {}}),
+        "remote_address",
+        &bucket,
+        10_000,
+    )
 }

@@ -27,6 +27,23 @@ pub(crate) struct Shot {
     pub(crate) again: bool,
 }
 
+impl Shot {
+    /// Those of one caller from `first` until `end`, `each` apart.
+    pub(crate) fn every(
+        who: usize,
+        first: Duration,
+        each: Duration,
+        end: Duration,
+    ) -> impl Iterator<Item = Self> {
+        let times = std::iter::successors(Some(first), move |at| Some(*at + each));
+        times.take_while(move |at| *at < end).map(move |at| Self {
+            at,
+            who,
+            again: false,
+        })
+    }
+}
+
 /// What became of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Landed {

@@ -13,11 +13,8 @@ use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tidegate_core::cases::CaseFacts;
-use tidegate_core::engine;
+use tidegate_core::cases::in_share;
 use tidegate_core::policy::Policy;
-use tidegate_core::request::Request;
-use tidegate_core::store::MemoryStore;
 use tidegate_e2e::envoy::{Reload, default_module};
 use tidegate_e2e::{Client, Envoy, Origin, tool};
 use tokio::time::{Instant, sleep};
@@ -216,19 +213,8 @@ fn compare(incident: &mut Incident, by_hand: &ByHand, shipped: &Shipped, inside:
 }
 
 fn shots(dice: &mut Rng) -> Vec<Shot> {
-    let mut shots = Vec::new();
-    for who in 0..ACCOUNTS {
-        let mut at = EVERY.mul_f64(dice.f64());
-        while at < MOST {
-            shots.push(Shot {
-                at,
-                who,
-                again: false,
-            });
-            at += EVERY;
-        }
-    }
-    shots
+    let of = |who| Shot::every(who, EVERY.mul_f64(dice.f64()), EVERY, MOST);
+    (0..ACCOUNTS).flat_map(of).collect()
 }
 
 fn account(who: usize) -> String {
@@ -476,18 +462,7 @@ fn inside(document: &Value) -> Result<BTreeSet<usize>> {
     policies::add(&mut document, "", "canary", json!({"percent": PERCENT}))?;
     let policy = Policy::parse(document.to_string().as_bytes())
         .map_err(|mistakes| anyhow::anyhow!("{mistakes:?}"))?;
-    let inside = |who: &usize| {
-        let account = account(*who);
-        let headers = [(b"x-api-key".as_slice(), account.as_bytes())];
-        let request = Request {
-            method: b"GET",
-            path: b"/",
-            authority: b"api.test",
-            headers: &headers,
-            facts: &CaseFacts::default(),
-        };
-        engine::decide(&policy, &request, &mut MemoryStore::new(), &mut (), 1 << 40).canary
-    };
+    let inside = |who: &usize| in_share(&policy, &[(b"x-api-key", account(*who).as_bytes())]);
     Ok((0..ACCOUNTS).filter(inside).collect())
 }
 

@@ -8,6 +8,7 @@ mod isolation;
 mod once;
 mod retries;
 mod run;
+mod share;
 pub mod store_suite;
 
 pub use copies::{CacheKey, cache_key};
@@ -16,6 +17,7 @@ pub use isolation::{Found, Pair, pairs, warnings};
 pub use once::answered;
 pub use retries::{envoy_member, retries};
 pub use run::{Failure, run, run_case};
+pub use share::in_share;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
@@ -87,4 +88,15 @@ impl Thread {
         let first = text.split_whitespace().next();
         Ok(first.context("an empty schedstat")?.parse()?)
     }
+}
+
+/// The time that all threads of a process spent on cores so far.
+///
+/// # Errors
+///
+/// It is gone.
+pub fn of_process(pid: u32) -> Result<Duration> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))?;
+    let spent = tasks.map(|task| Thread::at(&task?.path()).nanos());
+    Ok(Duration::from_nanos(spent.sum::<Result<_>>()?))
 }

@@ -8,11 +8,8 @@ use std::time::Duration;
 use anyhow::ensure;
 use http::StatusCode;
 use serde_json::{Value, json};
-use tidegate_core::cases::CaseFacts;
-use tidegate_core::engine;
+use tidegate_core::cases::in_share;
 use tidegate_core::policy::Policy;
-use tidegate_core::request::Request;
-use tidegate_core::store::MemoryStore;
 use tidegate_e2e::{Client, Reply, eventually, tool};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::task::JoinSet;
@@ -48,18 +45,7 @@ fn bad() -> Value {
 fn share(mut document: Value, percent: u8) -> BTreeSet<usize> {
     document["canary"] = json!({"percent": percent});
     let policy = Policy::parse(document.to_string().as_bytes()).unwrap();
-    let inside = |number: &usize| {
-        let account = account(*number);
-        let headers = [(b"x-account".as_slice(), account.as_bytes())];
-        let request = Request {
-            method: b"GET",
-            path: b"/",
-            authority: b"api.test",
-            headers: &headers,
-            facts: &CaseFacts::default(),
-        };
-        engine::decide(&policy, &request, &mut MemoryStore::new(), &mut (), 1 << 40).canary
-    };
+    let inside = |number: &usize| in_share(&policy, &[(b"x-account", account(*number).as_bytes())]);
     (0..ACCOUNTS).filter(inside).collect()
 }
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use tidegate_e2e::Envoy;
-use tidegate_e2e::envoy::{Builder, Reload};
+use tidegate_e2e::envoy::{Builder, Reload, limiters};
 
 use super::Peer;
 use crate::limit::{Limit, Unit};
@@ -44,43 +44,19 @@ pub(super) async fn ship(envoy: &Envoy, limit: Limit) -> Result<()> {
 }
 
 fn local_ratelimit(limit: Limit) -> Value {
-    let always = json!({"default_value": {"numerator": 100, "denominator": "HUNDRED"}});
     let interval = format!("{}s", limit.interval.as_secs_f64());
-    json!({
-        "name": "envoy.filters.http.local_ratelimit",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
-            "stat_prefix": "peers",
-            "filter_enabled": always,
-            "filter_enforced": always,
-            "enable_retry_after_header": true,
-            "always_consume_default_token_bucket": false,
-            // The interval of a descriptor has to be a multiple of this one.
-            "token_bucket": {"max_tokens": 1_000_000_000, "tokens_per_fill": 1_000_000_000, "fill_interval": interval},
-            "max_dynamic_descriptors": limit.accounts,
-            "rate_limits": [{"actions": [{"request_headers": {
-                "header_name": "x-account", "descriptor_key": "account",
-            }}]}],
-            // Without a value there is one bucket for each value that comes.
-            "descriptors": [{
-                "entries": [{"key": "account"}],
-                "token_bucket": {"max_tokens": limit.burst, "tokens_per_fill": 1, "fill_interval": interval},
-            }],
-        },
-    })
+    let bucket =
+        json!({"max_tokens": limit.burst, "tokens_per_fill": 1, "fill_interval": interval});
+    let mut filter = limiters::local_ratelimit_by_account(&bucket, limit.accounts);
+    filter["typed_config"]["enable_retry_after_header"] = json!(true);
+    filter
 }
 
 fn lua(source: &str, limit: Limit) -> Value {
     let source = source
         .replace("BURST", &limit.burst.to_string())
         .replace("INTERVAL", &limit.interval.as_millis().to_string());
-    json!({
-        "name": "envoy.filters.http.lua",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
-            "default_source_code": {"inline_string": source},
-        },
-    })
+    limiters::lua(&source)
 }
 
 fn policy(limit: Limit, version: &str) -> Value {

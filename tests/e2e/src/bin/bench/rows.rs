@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use tidegate_e2e::envoy::Builder;
+use tidegate_e2e::envoy::{Builder, limiters};
 use tidegate_e2e::{Client, Envoy, repo};
 
 use crate::hits;
@@ -237,36 +237,12 @@ pub(crate) fn module(name: &str) -> Result<Builder> {
 }
 
 fn local_ratelimit(burst: u32, accounts: u32) -> Value {
-    let always = json!({"default_value": {"numerator": 100, "denominator": "HUNDRED"}});
-    json!({
-        "name": "envoy.filters.http.local_ratelimit",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
-            "stat_prefix": "bench",
-            "filter_enabled": always,
-            "filter_enforced": always,
-            "always_consume_default_token_bucket": false,
-            "token_bucket": {"max_tokens": 1_000_000_000, "tokens_per_fill": 1_000_000_000, "fill_interval": "86400s"},
-            "max_dynamic_descriptors": 2 * accounts,
-            "rate_limits": [{"actions": [{"request_headers": {
-                "header_name": "x-account", "descriptor_key": "account",
-            }}]}],
-            // Without a value there is one bucket for each value that comes.
-            "descriptors": [{
-                "entries": [{"key": "account"}],
-                "token_bucket": {"max_tokens": burst, "tokens_per_fill": burst, "fill_interval": "86400s"},
-            }],
-        },
-    })
+    let bucket = json!({"max_tokens": burst, "tokens_per_fill": burst, "fill_interval": "86400s"});
+    limiters::local_ratelimit_by_account(&bucket, 2 * accounts)
 }
 
 fn lua() -> Value {
-    json!({
-        "name": "envoy.filters.http.lua",
-        "typed_config": {
-            "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
-            "default_source_code": {"inline_string":
-                "function envoy_on_request(handle)\n  local account = handle:headers():get(\"x-account\")\nend\n"},
-        },
-    })
+    limiters::lua(
+        "function envoy_on_request(handle)\n  local account = handle:headers():get(\"x-account\")\nend\n",
+    )
 }

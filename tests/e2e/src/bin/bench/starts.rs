@@ -1,11 +1,9 @@
 //! What a start costs: before an Envoy serves it compiles the module, all of it and optimizing.
 
-use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use tidegate_e2e::Envoy;
+use tidegate_e2e::{Envoy, bench};
 
 use crate::policies;
 use crate::rows::{self, Build};
@@ -36,7 +34,8 @@ pub(crate) async fn table(times: u32) -> Result<String> {
         for ((_, build), row) in builds.iter().zip(&mut rows) {
             let begun = Instant::now();
             let envoy = build()?.start().await.context(row.name.clone())?;
-            row.starts.push([begun.elapsed(), spent(envoy.pid())?]);
+            row.starts
+                .push([begun.elapsed(), bench::of_process(envoy.pid())?]);
         }
     }
     let head = "| filter | ms until it serves | least to most | CPU ms | least to most |\n|---|---:|---:|---:|---:|";
@@ -65,18 +64,4 @@ impl Row {
         });
         format!("| {} | {} |", self.name, cells.join(" | "))
     }
-}
-
-/// The CPU time of all threads of a process.
-fn spent(pid: u32) -> Result<Duration> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))?;
-    tasks.map(|task| of_thread(&task?.path())).sum()
-}
-
-fn of_thread(task: &Path) -> Result<Duration> {
-    let text = fs::read_to_string(task.join("schedstat"))?;
-    let first = text.split_whitespace().next();
-    Ok(Duration::from_nanos(
-        first.context("an empty schedstat")?.parse()?,
-    ))
 }
