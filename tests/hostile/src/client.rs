@@ -78,7 +78,8 @@ pub(crate) async fn run(plan: Plan, to: SocketAddr, history: &History) -> io::Re
                     Ok(Ok(Some((head, body, whole)))) => {
                         End::Answered(head.answer(&body, whole, history.now()))
                     }
-                    Ok(_) => End::Cut,
+                    Ok(Ok(None)) => End::Cut("the connection was closed".to_owned()),
+                    Ok(Err(error)) => End::Cut(error.to_string()),
                     Err(_) => End::Silent,
                 };
                 history.end(number(index), end);

@@ -80,8 +80,8 @@ pub(crate) enum End {
     Answered(Answer),
     /// The caller went away, or sent what nobody can answer; where.
     Gone(&'static str),
-    /// The connection ended without an answer.
-    Cut,
+    /// It ended without an answer; how.
+    Cut(String),
     /// Nothing came for as long as the caller waited.
     Silent,
 }

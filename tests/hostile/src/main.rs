@@ -11,6 +11,7 @@
 mod checks;
 mod client;
 mod history;
+mod log;
 mod origin;
 mod people;
 mod plan;

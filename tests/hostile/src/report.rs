@@ -47,7 +47,7 @@ pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
         (
             "cut off",
             tally(past.told.values().filter_map(|told| {
-                let cut = matches!(past.ends.get(&told.number), Some(End::Cut));
+                let cut = matches!(past.ends.get(&told.number), Some(End::Cut(_)));
                 cut.then(|| format!("{} {}", told.protocol, shown(told.hostile, "nothing")))
             })),
         ),
@@ -107,12 +107,19 @@ pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
             eprintln!("{one}");
             for number in &one.requests {
                 eprintln!("  {}", past.shown(*number));
+                for line in known.log.beside(*number) {
+                    eprintln!("    {line}");
+                }
             }
         }
+    }
+    for line in known.log.open() {
+        eprintln!("not over: {line}");
     }
     if broken.is_empty() {
         return ExitCode::SUCCESS;
     }
+    eprintln!("{:?}", known.stats);
     eprintln!("again: make soak SOAK_SECONDS={seconds} SOAK_SEED={seed}");
     ExitCode::FAILURE
 }
@@ -127,7 +134,7 @@ fn ended(past: &Past, number: u64) -> String {
     match past.ends.get(&number) {
         Some(End::Answered(answer)) => answer.status.to_string(),
         Some(End::Gone(_)) => "given up".to_owned(),
-        Some(End::Cut) => "cut".to_owned(),
+        Some(End::Cut(_)) => "cut".to_owned(),
         Some(End::Silent) => "silent".to_owned(),
         None => "none".to_owned(),
     }

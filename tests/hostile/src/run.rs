@@ -1,5 +1,6 @@
 //! One run: Envoy with everything on, the origin, clients that send until the time is over, and what is known then.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::checks::{Counted, Health, Memory, decisions};
 use crate::history::{History, Past};
+use crate::log::Log;
 use crate::origin::Origin;
 use crate::people::People;
 use crate::plan::Plan;
@@ -39,6 +41,8 @@ pub(crate) struct Known {
     pub(crate) counted: Counted,
     pub(crate) health: Health,
     pub(crate) memory: Memory,
+    pub(crate) log: Log,
+    pub(crate) stats: BTreeMap<String, u64>,
     pub(crate) events: u64,
     pub(crate) resident: u64,
 }
@@ -104,7 +108,25 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
         contended: of("tidegate_swaps_given_up").await?,
         ..Counted::default()
     };
-    counted.log(&envoy.access_log()?);
+    let log = Log::new(envoy.access_log()?);
+    counted.log(log.ended());
+    if left > 0 {
+        eprintln!("LEFT {left} open {:?}", log.open());
+        let port = format!(":{:04X} ", envoy.port("plain"));
+        for line in std::fs::read_to_string("/proc/net/tcp")?
+            .lines()
+            .filter(|l| l.contains(&port))
+        {
+            eprintln!("TCP {line}");
+        }
+        for _ in 0..6 {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            eprintln!(
+                "{:?}",
+                envoy.stats("^http.plain.downstream_(rq|cx)_active").await?
+            );
+        }
+    }
     let past = past();
     let kept = past
         .executions
@@ -134,6 +156,10 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
             operators,
         },
         memory,
+        log,
+        stats: envoy
+            .stats("^(http[.]plain|http1|http2|listener[.]127)[.].*")
+            .await?,
         past,
         people,
         events: receiver.total(),
@@ -166,6 +192,7 @@ async fn start(
         .origin_at(origin.address())
         .routes(vec![all])
         .receiver("alerts", receiver.address())
+        .log_beginnings()
         .admin_role("127.0.0.1")
         .candidate(&policy::candidate());
     let builder = match broken {
@@ -273,6 +300,8 @@ fn gone(past: Past, people: Arc<People>, before: tidegate_e2e::envoy::Vms, log: 
             operators: Vec::new(),
         },
         memory: Memory::default(),
+        log: Log::default(),
+        stats: BTreeMap::new(),
         events: 0,
         resident: 0,
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use h2::Reason;
-use h2::RecvStream;
 use h2::client::{ResponseFuture, SendRequest};
+use h2::{RecvStream, SendStream};
 use http::{HeaderName, HeaderValue};
 use hyper::body::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -160,7 +160,7 @@ impl Exchange {
         let end = timeout(PATIENCE, self.exchange(client, head)).await;
         let end = match end {
             Ok(Ok(end)) => end,
-            Ok(Err(_)) => End::Cut,
+            Ok(Err(how)) => End::Cut(how),
             Err(_) => End::Silent,
         };
         self.history.end(number, end);
@@ -189,24 +189,40 @@ impl Exchange {
         &self,
         mut client: SendRequest<Bytes>,
         head: http::Request<()>,
-    ) -> Result<End, h2::Error> {
+    ) -> Result<End, String> {
         let body = Bytes::from(self.request.body.clone());
         let bodiless = body.is_empty() && self.phase != Phase::Headers;
-        let (answer, mut stream) = client.send_request(head, bodiless)?;
-        let reset = |mut stream: h2::SendStream<Bytes>| stream.send_reset(Reason::CANCEL);
+        let (answer, stream) = client
+            .send_request(head, bodiless)
+            .map_err(|error| cut("opened", &error))?;
+        self.go_on(answer, stream, body).await
+    }
+
+    /// Sends the body of a stream whose headers are sent, and reads the answer, up to where the client stops.
+    async fn go_on(
+        &self,
+        answer: ResponseFuture,
+        mut stream: SendStream<Bytes>,
+        body: Bytes,
+    ) -> Result<End, String> {
+        let reset = |mut stream: SendStream<Bytes>| stream.send_reset(Reason::CANCEL);
         match self.phase {
             Phase::Headers => {
                 self.pause().await;
                 reset(stream);
                 return Ok(End::Gone("after the headers"));
             }
-            Phase::Body if !bodiless => {
-                stream.send_data(body.slice(..body.len() / 2), false)?;
+            Phase::Body if !body.is_empty() => {
+                let _ = stream.send_data(body.slice(..body.len() / 2), false);
                 self.pause().await;
                 reset(stream);
                 return Ok(End::Gone("within the body"));
             }
-            _ if !bodiless => stream.send_data(body, true)?,
+            // Whoever is refused by his headers has his answer before his body is sent, and no body is wanted of him any more:
+            // a NO_ERROR (RFC 9113, 8.1). What came is read all the same.
+            _ if !body.is_empty() => {
+                let _ = stream.send_data(body, true);
+            }
             _ => {}
         }
         if self.phase == Phase::Sent {
@@ -220,9 +236,10 @@ impl Exchange {
     async fn answer(
         &self,
         answer: ResponseFuture,
-        mut stream: h2::SendStream<Bytes>,
-    ) -> Result<End, h2::Error> {
-        let (parts, mut body) = answer.await?.into_parts();
+        mut stream: SendStream<Bytes>,
+    ) -> Result<End, String> {
+        let answer = answer.await.map_err(|error| cut("answered", &error))?;
+        let (parts, mut body) = answer.into_parts();
         if self.phase == Phase::Answer {
             self.pause().await;
             stream.send_reset(Reason::CANCEL);
@@ -242,12 +259,19 @@ impl Exchange {
     }
 }
 
+/// How a stream ended: what was to be done with it, and who ended it, by a reset, a GOAWAY or the connection's end, with which reason.
+fn cut(what: &str, error: &h2::Error) -> String {
+    format!("not {what}: {error:?}")
+}
+
 /// The body as far as it came, and whether that was its end.
 async fn all(body: &mut RecvStream) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     while let Some(data) = body.data().await {
-        let Ok(data) = data else {
-            return (bytes, false);
+        let data = match data {
+            Ok(data) => data,
+            // So ends a whole answer to a request that is not whole.
+            Err(error) => return (bytes, error.reason() == Some(Reason::NO_ERROR)),
         };
         let _ = body.flow_control().release_capacity(data.len());
         bytes.extend_from_slice(&data);
@@ -266,4 +290,62 @@ async fn nonsense(stream: &mut tokio::net::TcpStream, dice: &mut fastrand::Rng) 
     let reading = async { while matches!(stream.read(&mut nowhere).await, Ok(1..)) {} };
     let _ = timeout(Duration::from_millis(300), reading).await;
     stream.set_zero_linger()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tidegate_e2e::jwt::Issuer;
+
+    use super::*;
+    use crate::history::Kind;
+
+    /// Answers each request by its headers, and wants no body.
+    async fn refuse(io: tokio::io::DuplexStream) {
+        let mut connection = h2::server::handshake(io).await.unwrap();
+        while let Some(Ok((_, mut respond))) = connection.accept().await {
+            let head = http::Response::builder().status(429).body(()).unwrap();
+            let mut answer = respond.send_response(head, false).unwrap();
+            answer
+                .send_data(Bytes::from_static(b"too many"), true)
+                .unwrap();
+        }
+    }
+
+    fn exchange(phase: Phase) -> Exchange {
+        let people = People::new(1, &Issuer::new("made-up").unwrap()).unwrap();
+        let numbers = 0..1_000;
+        let mut requests =
+            numbers.map(|n| Request::new(n, &mut fastrand::Rng::with_seed(n), &people));
+        let charge = requests
+            .find(|request| request.told.kind == Kind::Charges && request.told.hostile.is_empty());
+        Exchange {
+            request: charge.unwrap(),
+            phase,
+            wrong: false,
+            pause: 0,
+            history: Arc::new(History::new()),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_before_the_body_is_sent_is_an_answer() {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        tokio::spawn(refuse(theirs));
+        let (client, connection) = h2::client::handshake(ours).await.unwrap();
+        tokio::spawn(connection);
+        let exchange = exchange(Phase::End);
+        let mut client = client.ready().await.unwrap();
+        let head = exchange.head().unwrap();
+        let (answer, mut stream) = client.send_request(head, false).unwrap();
+        let reason = poll_fn(|context| stream.poll_reset(context)).await;
+        assert_eq!(reason.unwrap(), Reason::NO_ERROR);
+        let body = Bytes::from(exchange.request.body.clone());
+        let end = exchange.go_on(answer, stream, body).await;
+        let Ok(End::Answered(answer)) = end else {
+            panic!("{end:?}");
+        };
+        assert_eq!((answer.status, answer.whole), (429, true));
+    }
 }

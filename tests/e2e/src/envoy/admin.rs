@@ -18,6 +18,19 @@ impl Envoy {
         stat(&self.client, &self.admin(), name).await
     }
 
+    /// Counters and gauges that are not 0 and whose full names match a regular expression.
+    ///
+    /// # Errors
+    ///
+    /// Envoy does not answer.
+    pub async fn stats(&self, filter: &str) -> Result<BTreeMap<String, u64>> {
+        let path = format!("/stats?usedonly&filter={filter}");
+        let text = fetch(&self.client, &self.admin(), &path).await?;
+        let lines = text.lines().filter_map(|line| line.rsplit_once(": "));
+        let known = lines.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
+        Ok(known.filter(|(_, value)| *value > 0).collect())
+    }
+
     /// All metrics in Prometheus's text format.
     ///
     /// # Errors

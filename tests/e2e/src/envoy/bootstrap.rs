@@ -95,6 +95,10 @@ pub(super) fn access_log(file: &str) -> Value {
                 "protocol": "%PROTOCOL%",
                 "status": "%RESPONSE_CODE%",
                 "details": "%RESPONSE_CODE_DETAILS%",
+                "flags": "%RESPONSE_FLAGS%",
+                "connection": "%CONNECTION_ID%",
+                // Where requests are written down when they begin, too (`Builder::log_beginnings`), what tells the lines apart.
+                "line": "%ACCESS_LOG_TYPE%",
                 // When it came, in seconds since 1970, and when it was to come back.
                 "at": "%START_TIME(%s.%6f)%",
                 "retry_after": "%RESP(RETRY-AFTER)%",

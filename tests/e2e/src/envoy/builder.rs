@@ -52,6 +52,7 @@ pub struct Builder {
     pub(super) as_sent: bool,
     pub(super) h1_to_origin: bool,
     pub(super) access_log: bool,
+    pub(super) log_beginnings: bool,
     pub(super) before: Vec<Value>,
     pub(super) after: Vec<Value>,
     pub(super) cache: Option<Cache>,
@@ -88,6 +89,7 @@ impl Default for Builder {
             as_sent: false,
             h1_to_origin: false,
             access_log: true,
+            log_beginnings: false,
             before: Vec::new(),
             after: Vec::new(),
             cache: None,
@@ -199,6 +201,13 @@ impl Builder {
     #[must_use]
     pub const fn without_access_log(mut self) -> Self {
         self.access_log = false;
+        self
+    }
+
+    /// Writes each request down when it begins as well: its `line` is then `DownstreamStart`, and `DownstreamEnd` when it is over.
+    #[must_use]
+    pub const fn log_beginnings(mut self) -> Self {
+        self.log_beginnings = true;
         self
     }
 

@@ -87,6 +87,7 @@ fn connection_manager(builder: &Builder, name: &str, gate: Option<&Value>, log: 
                 "headers_with_underscores_action": builder.underscores,
                 "max_headers_count": builder.max_headers,
             },
+            "access_log_options": {"flush_access_log_on_new_request": builder.log_beginnings},
             "access_log": builder.access_log.then(|| access_log(log)).into_iter().collect::<Vec<_>>(),
             "http_filters": filters,
             "route_config": {"name": "routes", "virtual_hosts": [{

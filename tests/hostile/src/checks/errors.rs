@@ -40,7 +40,7 @@ pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
     for (number, end) in &past.ends {
         let what = match end {
             End::Silent if !left_by_the_cache(past, *number) => "was not answered",
-            End::Cut if past.told.get(number).is_some_and(is_good) => "was cut off",
+            End::Cut(_) if past.told.get(number).is_some_and(is_good) => "was cut off",
             _ => continue,
         };
         broken.push(Broken {
@@ -169,6 +169,10 @@ mod tests {
         is_broken(&check(&past, &counted()), "not the status that was made");
     }
 
+    fn cut() -> End {
+        End::Cut("by somebody".to_owned())
+    }
+
     #[test]
     fn a_good_request_is_answered() {
         let ended = |hostile: &'static str, follows: bool, end: End| {
@@ -178,15 +182,12 @@ mod tests {
             past.ends.insert(1, end);
             past
         };
-        is_broken(
-            &check(&ended("", false, End::Cut), &counted()),
-            "was cut off",
-        );
+        is_broken(&check(&ended("", false, cut()), &counted()), "was cut off");
         is_broken(
             &check(&ended("pipelined", true, End::Silent), &counted()),
             "was not answered",
         );
-        holds(&check(&ended("", true, End::Cut), &counted()));
+        holds(&check(&ended("", true, cut()), &counted()));
         // But for what Envoy's cache is known to do.
         let mut broken_off = executed(2, 5);
         (broken_off.complete, broken_off.conduct) = (false, "truncates");
@@ -194,7 +195,7 @@ mod tests {
         is_broken(&check(&copy, &counted()), "was not answered");
         copy.told.insert(1, told(1, 0, Kind::Mine, 0));
         holds(&check(&copy, &counted()));
-        holds(&check(&ended("half-closed", false, End::Cut), &counted()));
+        holds(&check(&ended("half-closed", false, cut()), &counted()));
         holds(&check(
             &ended("half-closed", false, End::Gone("there")),
             &counted(),
