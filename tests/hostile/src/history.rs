@@ -80,7 +80,7 @@ pub(crate) enum End {
     Answered(Answer),
     /// The caller went away, or sent what nobody can answer; where.
     Gone(&'static str),
-    /// It ended without an answer; how.
+    /// The stream, or the connection, ended without an answer; how.
     Cut(String),
     /// Nothing came for as long as the caller waited.
     Silent,

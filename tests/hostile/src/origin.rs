@@ -39,7 +39,7 @@ enum Conduct {
     Resets,
     /// Closes the connection when it has read all.
     Closes,
-    /// Breaks off within the body of its answer.
+    /// Breaks off within the body of its answer, if no cache may keep that: `cache_v2` loses a worker by it (docs/caching.md).
     Truncates,
 }
 
@@ -203,7 +203,12 @@ impl Shared {
             _ => {}
         }
         let made = self.made(told, head, conduct, dice);
+        let conduct = match conduct {
+            Conduct::Truncates if made.kept > 0 => Conduct::Answers(0),
+            _ => conduct,
+        };
         self.change(at, |execution| {
+            execution.conduct = named(conduct);
             execution.status = Some(made.status);
             execution.body = digest(&made.body);
             execution.kept = made.kept;

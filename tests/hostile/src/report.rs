@@ -113,13 +113,15 @@ pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
             }
         }
     }
-    for line in known.log.open() {
-        eprintln!("not over: {line}");
-    }
     if broken.is_empty() {
         return ExitCode::SUCCESS;
     }
-    eprintln!("{:?}", known.stats);
+    for line in known.log.open() {
+        eprintln!("not over: {line}");
+    }
+    for (name, value) in &known.stats {
+        eprintln!("{name}: {value}");
+    }
     eprintln!("again: make soak SOAK_SECONDS={seconds} SOAK_SEED={seed}");
     ExitCode::FAILURE
 }

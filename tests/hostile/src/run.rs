@@ -33,6 +33,12 @@ const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// How long Envoy may take to be done with what was sent.
 const SOON: Duration = Duration::from_secs(30);
 
+/// How many requests Envoy is at.
+const ACTIVE: &str = "http.plain.downstream_rq_active";
+
+/// What Envoy counts of its callers' connections and streams.
+const STATS: &str = "^(http[.]plain|http1|http2)[.].*";
+
 /// What is known when a run is over.
 #[derive(Debug)]
 pub(crate) struct Known {
@@ -41,7 +47,9 @@ pub(crate) struct Known {
     pub(crate) counted: Counted,
     pub(crate) health: Health,
     pub(crate) memory: Memory,
+    /// Envoy's access log.
     pub(crate) log: Log,
+    /// What it counts of connections and streams.
     pub(crate) stats: BTreeMap<String, u64>,
     pub(crate) events: u64,
     pub(crate) resident: u64,
@@ -87,10 +95,11 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
     for _ in 0..CLIENTS {
         clients.spawn(work.clone().send());
     }
-    let (operators, killed) = tokio::join!(watch(&envoy, until), kill(&envoy, until, broken));
+    let (operators, ()) = tokio::join!(watch(&envoy, until), kill(&envoy, until, broken));
     while clients.join_next().await.is_some() {}
     let past = || history.with(|past| past.clone());
-    if killed {
+    // By its admin interface, which is none of its workers'.
+    if envoy.stat(ACTIVE).await.is_err() {
         return Ok(gone(past(), people, before, envoy.log()));
     }
     let left = quiet(&envoy).await?;
@@ -110,23 +119,6 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
     };
     let log = Log::new(envoy.access_log()?);
     counted.log(log.ended());
-    if left > 0 {
-        eprintln!("LEFT {left} open {:?}", log.open());
-        let port = format!(":{:04X} ", envoy.port("plain"));
-        for line in std::fs::read_to_string("/proc/net/tcp")?
-            .lines()
-            .filter(|l| l.contains(&port))
-        {
-            eprintln!("TCP {line}");
-        }
-        for _ in 0..6 {
-            tokio::time::sleep(Duration::from_secs(10)).await;
-            eprintln!(
-                "{:?}",
-                envoy.stats("^http.plain.downstream_(rq|cx)_active").await?
-            );
-        }
-    }
     let past = past();
     let kept = past
         .executions
@@ -157,9 +149,7 @@ pub(crate) async fn run(seed: u64, seconds: u64, broken: Option<Break>) -> Resul
         },
         memory,
         log,
-        stats: envoy
-            .stats("^(http[.]plain|http1|http2|listener[.]127)[.].*")
-            .await?,
+        stats: envoy.stats(STATS).await?,
         past,
         people,
         events: receiver.total(),
@@ -271,18 +261,18 @@ async fn watch(envoy: &Envoy, until: Instant) -> Vec<String> {
 }
 
 /// Kills Envoy half-way, where that is asked for.
-async fn kill(envoy: &Envoy, until: Instant, broken: Option<Break>) -> bool {
+async fn kill(envoy: &Envoy, until: Instant, broken: Option<Break>) {
     if broken != Some(Break::Envoy) {
-        return false;
+        return;
     }
     let left = until.saturating_duration_since(Instant::now());
     tokio::time::sleep(left / 2).await;
     let pid = envoy.pid().to_string();
-    let killed = tokio::process::Command::new("kill")
+    // Whether it worked is seen when it is over.
+    let _ = tokio::process::Command::new("kill")
         .args(["-KILL", &pid])
         .status()
         .await;
-    killed.is_ok_and(|status| status.success())
 }
 
 fn gone(past: Past, people: Arc<People>, before: tidegate_e2e::envoy::Vms, log: String) -> Known {
@@ -309,7 +299,6 @@ fn gone(past: Past, people: Arc<People>, before: tidegate_e2e::envoy::Vms, log: 
 
 /// Waits until nothing is on its way any more and the access log says nothing new; how many requests Envoy does not let go of.
 async fn quiet(envoy: &Envoy) -> Result<u64> {
-    const ACTIVE: &str = "http.plain.downstream_rq_active";
     let done = eventually(SOON, async || {
         let active = envoy.stat(ACTIVE).await?;
         ensure!(active == 0, "{active} requests");

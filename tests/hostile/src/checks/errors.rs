@@ -4,12 +4,9 @@
 //! where shared state has no room (as the gate counts).
 
 use super::{Broken, Counted};
-use crate::history::{Answer, End, Execution, Kind, Micros, Past, Told};
+use crate::history::{Answer, End, Past, Told};
 
 pub(super) const NAME: &str = "every error has a reason";
-
-/// How long callers wait, in microseconds.
-const PATIENCE: Micros = 12_000_000;
 
 pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
     let answered = past.ends.iter().filter_map(|(number, end)| match end {
@@ -39,7 +36,7 @@ pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
     }
     for (number, end) in &past.ends {
         let what = match end {
-            End::Silent if !left_by_the_cache(past, *number) => "was not answered",
+            End::Silent => "was not answered",
             End::Cut(_) if past.told.get(number).is_some_and(is_good) => "was cut off",
             _ => continue,
         };
@@ -61,29 +58,6 @@ pub(super) fn check(past: &Past, counted: &Counted) -> Vec<Broken> {
         });
     }
     broken
-}
-
-/// How many callers were left without an end.
-pub(super) fn silent(past: &Past) -> u64 {
-    let silent = past.ends.values().filter(|end| **end == End::Silent);
-    silent.count() as u64
-}
-
-/// Whether Envoy's own cache may have left a caller without an end: `cache_v2` does so, now and then and without the module too, when the
-/// origin breaks off within an answer that may be kept; and so it does to those who wait for that answer.
-fn left_by_the_cache(past: &Past, number: u64) -> bool {
-    let Some(told) = past.told.get(&number) else {
-        return false;
-    };
-    let breaks_off = |execution: &&Execution| {
-        let near = execution.arrived.abs_diff(told.sent) < PATIENCE;
-        near && execution.path == told.path && !execution.complete
-    };
-    matches!(told.kind, Kind::Mine | Kind::Shared | Kind::Public)
-        && past
-            .executions
-            .iter()
-            .any(|execution| breaks_off(&execution))
 }
 
 /// Whether there is no reason to end a request's connection.
@@ -122,6 +96,7 @@ fn misbehaved(past: &Past, number: u64) -> bool {
 mod tests {
     use super::super::made::{answer, counted, executed, holds, is_broken, told};
     use super::*;
+    use crate::history::Kind;
 
     /// A request that got an error, of which the origin behaved like this.
     fn got(conduct: &'static str, change: impl FnOnce(&mut Answer)) -> Past {
@@ -188,13 +163,6 @@ mod tests {
             "was not answered",
         );
         holds(&check(&ended("", true, cut()), &counted()));
-        // But for what Envoy's cache is known to do.
-        let mut broken_off = executed(2, 5);
-        (broken_off.complete, broken_off.conduct) = (false, "truncates");
-        let mut copy = ended("", false, End::Silent).ran(broken_off.clone());
-        is_broken(&check(&copy, &counted()), "was not answered");
-        copy.told.insert(1, told(1, 0, Kind::Mine, 0));
-        holds(&check(&copy, &counted()));
         holds(&check(&ended("half-closed", false, cut()), &counted()));
         holds(&check(
             &ended("half-closed", false, End::Gone("there")),

@@ -60,7 +60,7 @@ pub(crate) fn all(run: &Run<'_>) -> Vec<Broken> {
         errors::check(run.past, run.counted),
         passing::check(run.past),
         counted::check(run.past, run.counted),
-        well::check(run.health, errors::silent(run.past)),
+        well::check(run.health),
         well::fits(run.memory),
     ]
     .concat()
