@@ -55,3 +55,26 @@ impl Log {
 fn request(line: &Value) -> String {
     format!("{} {}", line["connection"], line["request_id"])
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_has_begun_and_is_not_over_is_open() {
+        let line = |kind: &str, connection: u64, id: &str, number: &str| json!({"line": kind, "connection": connection, "request_id": id, "number": number});
+        let log = Log::new(vec![
+            line("DownstreamStart", 1, "a", "7"),
+            line("DownstreamStart", 1, "b", "8"),
+            line("DownstreamStart", 2, "b", "9"),
+            line("DownstreamEnd", 1, "a", "7"),
+            line("DownstreamEnd", 2, "b", "9"),
+        ]);
+        assert_eq!(log.open(), [&line("DownstreamStart", 1, "b", "8")]);
+        assert_eq!(log.ended().len(), 2);
+        assert_eq!(log.beside(8).len(), 3);
+        assert!(log.beside(1).is_empty());
+    }
+}
