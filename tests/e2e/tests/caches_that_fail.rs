@@ -16,6 +16,9 @@ use tokio::sync::Notify;
 /// How long a request may take that Envoy answers at once when it is well.
 const SOON: Duration = Duration::from_secs(2);
 
+/// How long something may take that comes to pass.
+const LATER: Duration = Duration::from_secs(10);
+
 /// What an origin does when it has sent half of its first answer for `/a`.
 #[derive(Clone, Copy, Debug)]
 enum Conduct {
@@ -116,7 +119,7 @@ async fn goes_on(cache: Cache) -> bool {
     let client = Client::h1();
     let other = || tokio::time::timeout(SOON, client.get(envoy.at("/other")).send());
     // The first of them may come before Envoy has read that head.
-    let stopped = eventually(SOON * 2, async || {
+    let stopped = eventually(LATER, async || {
         ensure!(other().await.is_err(), "it is answered");
         Ok(())
     });
@@ -139,7 +142,7 @@ async fn lives_on(cache: Cache) -> bool {
     let origin = Origin::start(Conduct::GoesOn).await;
     let (envoy, caller) = origin.halfway(cache).await;
     drop(caller);
-    let gone = eventually(SOON * 5, async || {
+    let gone = eventually(LATER, async || {
         let callers = envoy.stat("http.plain.downstream_cx_active").await?;
         ensure!(callers == 0, "{callers} connections");
         Ok(())
