@@ -221,7 +221,12 @@ pub(crate) fn build(path: &Path) -> [Row; 3] {
     [
         row("three limits and headers", MANY, 200, whole),
         row("refusing one account", ONE, 429, policies::drained_account),
-        row("refusing 10,000 accounts", ROTATING, 429, policies::drained_tenant),
+        row(
+            "refusing 10,000 accounts",
+            ROTATING,
+            429,
+            policies::drained_tenant,
+        ),
     ]
 }
 
