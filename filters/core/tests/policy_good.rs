@@ -333,6 +333,7 @@ fn a_policy_with_every_enforced_key_means_what_it_says() {
                 per: vec![Dimension::Address],
                 otherwise: Dimension::Address,
                 quota: quota(90, Period::Minute, 90),
+                told: "\"a-limit\";q=90;w=60".to_owned(),
                 plans: [].into(),
                 tenant_overrides: [].into(),
                 account_overrides: [].into(),
@@ -349,6 +350,7 @@ fn a_policy_with_every_enforced_key_means_what_it_says() {
                 ],
                 otherwise: Dimension::Host,
                 quota: quota(100, Period::Hour, 1),
+                told: "\"b-limit\";q=1;w=36".to_owned(),
                 plans: [
                     ("Trial Plan".to_owned(), quota(1, Period::Day, 3)),
                     ("paid".to_owned(), quota(10, Period::Second, 600)),

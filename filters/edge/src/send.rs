@@ -20,9 +20,12 @@ pub(crate) fn send(
     rule: &str,
     grpc: bool,
 ) -> Result<(), host::Failed> {
-    let headers: Vec<(&[u8], &[u8])> = answer
+    let own = answer
         .headers
         .iter()
+        .map(|(name, value)| (*name, value.as_ref()));
+    let more = more.iter().map(|(name, value)| (*name, value.as_str()));
+    let headers: Vec<(&[u8], &[u8])> = own
         .chain(more)
         .filter(|(name, _)| !grpc || *name != "content-type")
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))

@@ -13,7 +13,7 @@ use crate::admission::{Said, Standing};
 use crate::answer::retry_after;
 use crate::engine::Decision;
 use crate::policy::Policy;
-use crate::quota::{MAX_INTEGER, NANOS_PER_SEC};
+use crate::quota::{MAX_INTEGER, NANOS_PER_SEC, Quota};
 
 /// The values of the fields; empty where no limit was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,13 +71,13 @@ pub fn fields(policy: &Policy, decision: &Decision<'_>) -> RateLimitFields {
             continue;
         };
         let quota = standing.quota;
-        let window = quota.capacity().div_ceil(NANOS_PER_SEC).max(1);
-        // A limit's name is made of characters that need no escaping.
-        member(
-            &mut fields.policy,
-            &limit.name,
-            [(";q=", quota.burst()), (";w=", window)],
-        );
+        divide(&mut fields.policy);
+        if quota == limit.quota {
+            fields.policy.push_str(&limit.told);
+        } else {
+            fields.policy.push_str(&policy_member(&limit.name, quota));
+        }
+        divide(&mut fields.limit);
         member(
             &mut fields.limit,
             &limit.name,
@@ -93,11 +93,26 @@ pub fn fields(policy: &Policy, decision: &Decision<'_>) -> RateLimitFields {
     fields
 }
 
-/// Adds a member to a List. By hand, because this runs for each response: `write!` takes twice as long.
-fn member(list: &mut String, name: &str, parameters: [(&str, u64); 2]) {
+/// What `RateLimit-Policy` says of a limit with this quota.
+pub(crate) fn policy_member(name: &str, quota: Quota) -> String {
+    // Of the rate as it is written: a bucket's own time is of whole nanoseconds, and a little longer.
+    let refill = quota.rate().nanos_for(quota.burst());
+    let window = refill.div_ceil(NANOS_PER_SEC).max(1);
+    let mut text = String::new();
+    member(&mut text, name, [(";q=", quota.burst()), (";w=", window)]);
+    text
+}
+
+/// What stands between two members of a List.
+fn divide(list: &mut String) {
     if !list.is_empty() {
         list.push_str(", ");
     }
+}
+
+/// Adds a member to a List. By hand, because this runs for each response: `write!` takes twice as long.
+fn member(list: &mut String, name: &str, parameters: [(&str, u64); 2]) {
+    // A limit's name is made of characters that need no escaping.
     list.push('"');
     list.push_str(name);
     list.push('"');

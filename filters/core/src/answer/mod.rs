@@ -2,10 +2,14 @@
 
 mod fields;
 mod join;
+mod json;
 mod problem;
 
+pub(crate) use fields::policy_member;
 pub use fields::{RateLimitFields, fields};
 pub use join::join;
+
+use std::borrow::Cow;
 
 use crate::denial::Denial;
 use crate::engine::Decision;
@@ -18,7 +22,7 @@ pub struct Answer {
     /// The HTTP status.
     pub status: u16,
     /// The header fields.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body: a problem document (RFC 9457).
     pub body: Vec<u8>,
     /// The status for a gRPC caller.
@@ -81,25 +85,25 @@ pub fn answer(
         Denial::RouteChanged => (500, GrpcStatus::Internal),
     };
     let problem = problem::problem(policy, decision, denial, status, instance);
-    let mut headers = vec![
-        ("content-type", "application/problem+json".to_owned()),
-        ("cache-control", "no-store".to_owned()),
-    ];
+    let mut headers = Vec::with_capacity(8);
+    headers.push(("content-type", "application/problem+json".into()));
+    headers.push(("cache-control", "no-store".into()));
     if let Some(seconds) = retry_after(denial) {
-        headers.push(("retry-after", seconds.to_string()));
+        headers.push(("retry-after", seconds.to_string().into()));
     }
     if *denial == Denial::IdentityRequired {
-        headers.push(("www-authenticate", challenge(policy)));
+        headers.push(("www-authenticate", challenge(policy).into()));
     }
     if policy.headers != RateLimitHeaders::Off {
-        headers.extend(fields(policy, decision).lines());
+        let fields = fields(policy, decision).lines();
+        headers.extend(fields.map(|(name, value)| (name, value.into())));
     }
     Answer {
         status,
         grpc_status,
-        grpc_message: problem.detail().to_owned(),
-        body: problem.to_json(),
         headers,
+        body: problem.to_json(),
+        grpc_message: problem.into_detail(),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Problem documents (RFC 9457): what a refusal says in its body.
 
-use serde::Serialize;
+use std::borrow::Cow;
 
 use crate::admission::Said;
+use crate::answer::json::Json;
 use crate::answer::retry_after;
 use crate::denial::Denial;
 use crate::engine::Decision;
 use crate::policy::{Dimension, Policy};
-use crate::quota::NANOS_PER_MILLI;
+use crate::quota::{NANOS_PER_MILLI, Rate};
 
 /// Types that IANA registers; `problem_base` does not change them.
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
@@ -17,45 +18,99 @@ const REDUCED_CAPACITY: &str =
 /// What stands before the name of our own types.
 const BASE: &str = "urn:tidegate:problem:";
 
+/// Longer than most documents, so that few are copied while they are written.
+const ROOM: usize = 512;
+
 /// A problem document.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Problem<'a> {
-    #[serde(rename = "type")]
-    kind: String,
+    kind: Cow<'static, str>,
     title: &'static str,
     status: u16,
     detail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<&'a str>,
-    #[serde(rename = "violated-policies", skip_serializing_if = "Vec::is_empty")]
-    violated_policies: Vec<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<Violated<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
 }
 
 /// A limit that refuses.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Violated<'a> {
     name: &'a str,
-    per: Vec<String>,
-    rate: String,
+    per: &'a [Dimension],
+    rate: Rate,
     burst: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     wait_ms: Option<u64>,
 }
 
 impl Problem<'_> {
-    /// What happened, in a sentence.
-    pub(super) fn detail(&self) -> &str {
-        &self.detail
-    }
-
     /// The document.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        // Nothing in it can fail to serialise; an empty body is better than no answer.
-        serde_json::to_vec(self).unwrap_or_default()
+        let mut json = Json::with_capacity(ROOM);
+        json.open('{');
+        json.name("type");
+        match &self.kind {
+            Cow::Borrowed(registered) => json.plain(registered),
+            Cow::Owned(own) => json.text(own),
+        }
+        json.name("title");
+        json.plain(self.title);
+        json.name("status");
+        json.number(self.status.into());
+        json.name("detail");
+        json.text(&self.detail);
+        if let Some(instance) = self.instance {
+            json.name("instance");
+            json.text(instance);
+        }
+        if !self.limits.is_empty() {
+            json.name("violated-policies");
+            json.open('[');
+            for limit in &self.limits {
+                json.plain(limit.name);
+            }
+            json.close(']');
+            json.name("limits");
+            json.open('[');
+            for limit in &self.limits {
+                limit.write(&mut json);
+            }
+            json.close(']');
+        }
+        if let Some(wait) = self.retry_after_ms {
+            json.name("retry_after_ms");
+            json.number(wait);
+        }
+        json.close('}');
+        json.into_bytes()
+    }
+
+    /// What happened, in a sentence.
+    pub(super) fn into_detail(self) -> String {
+        self.detail
+    }
+}
+
+impl Violated<'_> {
+    fn write(&self, json: &mut Json) {
+        json.open('{');
+        json.name("name");
+        json.plain(self.name);
+        json.name("per");
+        json.open('[');
+        for dimension in self.per {
+            json.text(&dimension.name());
+        }
+        json.close(']');
+        json.name("rate");
+        json.plain(&self.rate.to_string());
+        json.name("burst");
+        json.number(self.burst);
+        if let Some(wait) = self.wait_ms {
+            json.name("wait_ms");
+            json.number(wait);
+        }
+        json.close('}');
     }
 }
 
@@ -76,7 +131,6 @@ pub(super) fn problem<'a>(
         status,
         detail,
         instance: instance.and_then(visible),
-        violated_policies: names,
         limits,
         retry_after_ms: match denial {
             Denial::QuotaExceeded { wait } => Some(wait.div_ceil(NANOS_PER_MILLI)),
@@ -85,13 +139,13 @@ pub(super) fn problem<'a>(
     }
 }
 
-fn kind(policy: &Policy, denial: &Denial) -> String {
+fn kind(policy: &Policy, denial: &Denial) -> Cow<'static, str> {
     match denial {
-        Denial::QuotaExceeded { .. } => QUOTA_EXCEEDED.to_owned(),
-        Denial::StoreUnavailable => REDUCED_CAPACITY.to_owned(),
+        Denial::QuotaExceeded { .. } => QUOTA_EXCEEDED.into(),
+        Denial::StoreUnavailable => REDUCED_CAPACITY.into(),
         other => {
             let base = policy.problem_base.as_deref().unwrap_or(BASE);
-            format!("{base}{}", other.rule())
+            [base, other.rule()].concat().into()
         }
     }
 }
@@ -205,8 +259,8 @@ fn violated<'a>(policy: &'a Policy, decision: &Decision<'_>, denial: &Denial) ->
             let limit = policy.limits.get(standing.limit.0)?;
             Some(Violated {
                 name: &limit.name,
-                per: limit.per.iter().map(Dimension::to_string).collect(),
-                rate: standing.quota.rate().to_string(),
+                per: &limit.per,
+                rate: standing.quota.rate(),
                 burst: standing.quota.burst(),
                 wait_ms,
             })

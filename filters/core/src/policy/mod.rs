@@ -20,6 +20,7 @@ mod read;
 mod schema;
 mod structure;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub use self::admin::{Admin, Network};
@@ -250,6 +251,8 @@ pub struct Limit {
     pub otherwise: Dimension,
     /// What a bucket is worth where neither plan nor override says otherwise.
     pub quota: Quota,
+    /// What `RateLimit-Policy` says of that.
+    pub told: String,
     /// What a bucket of a caller on this plan is worth.
     pub plans: BTreeMap<String, Quota>,
     /// What a bucket of this tenant is worth.
@@ -399,18 +402,25 @@ pub enum Anonymous {
     Allow,
 }
 
+impl Dimension {
+    /// The dimension as a policy writes it.
+    pub fn name(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Tenant => "tenant",
+            Self::Account => "account",
+            Self::Plan => "plan",
+            Self::Address => "address",
+            Self::Route => "route",
+            Self::Method => "method",
+            Self::Host => "host",
+            Self::Header(name) => return Cow::Owned(["header:", name].concat()),
+        })
+    }
+}
+
 impl core::fmt::Display for Dimension {
     /// The dimension as a policy writes it.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Tenant => f.write_str("tenant"),
-            Self::Account => f.write_str("account"),
-            Self::Plan => f.write_str("plan"),
-            Self::Address => f.write_str("address"),
-            Self::Route => f.write_str("route"),
-            Self::Method => f.write_str("method"),
-            Self::Host => f.write_str("host"),
-            Self::Header(name) => write!(f, "header:{name}"),
-        }
+        f.write_str(&self.name())
     }
 }

@@ -72,9 +72,9 @@ pub(super) fn of(policy: &Policy, decision: &Decision<'_>, answer: &CaseAnswer) 
     }
 }
 
-fn owned(lines: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+fn owned(lines: Vec<(&'static str, impl Into<String>)>) -> Vec<(String, String)> {
     let lines = lines.into_iter();
     lines
-        .map(|(name, value)| (name.to_owned(), value))
+        .map(|(name, value)| (name.to_owned(), value.into()))
         .collect()
 }

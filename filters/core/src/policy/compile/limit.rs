@@ -6,6 +6,7 @@ use deserr::ValuePointerRef;
 
 use super::dimension::{Sources, dimension, dimensions};
 use super::{names, number, rate};
+use crate::answer;
 use crate::policy::document::{Entries, Limit as WireLimit, Overrides, Quota as WireQuota};
 use crate::policy::faults::Faults;
 use crate::policy::{Dimension, Limit};
@@ -81,6 +82,7 @@ pub(super) fn limit(
         per,
         otherwise: otherwise?,
         quota,
+        told: answer::policy_member(name, quota),
         plans,
         tenant_overrides,
         account_overrides,

@@ -48,7 +48,7 @@ struct Arguments {
     /// Leaves out every row, but the bare ones, whose name does not contain this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Measures another build of the module as well, with three limits and headers; may be given more than once
+    /// Measures another build of the module as well, with three limits and headers, and refusing; may be given more than once
     #[arg(long, value_name = "FILE")]
     module: Vec<PathBuf>,
     /// Measures instead what a start costs, this often
@@ -81,7 +81,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
     if let Some(text) = &arguments.only {
         plan.retain(|row| row.kind.is_bare() || row.name.contains(text));
     }
-    plan.extend(arguments.module.iter().map(|path| rows::build(path)));
+    plan.extend(arguments.module.iter().flat_map(|path| rows::build(path)));
     let steps = u64::try_from(plan.len())? * (u64::from(arguments.rounds) + 1);
     let progress = ProgressBar::new(steps);
 

@@ -205,16 +205,29 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
     rows
 }
 
-/// Another build of the module under the whole policy.
-pub(crate) fn build(path: &Path) -> Row {
-    let module = path.to_owned();
-    Row {
-        name: format!("`{}`, three limits and headers", path.display()),
-        kind: Kind::Other,
-        build: Box::new(move || Ok(tidegate(&policies::wide(3, "always"))?.module(&module))),
-        callers: MANY,
-        status: 200,
-    }
+/// Another build of the module: as the whole policy, and refusing.
+pub(crate) fn build(path: &Path) -> [Row; 3] {
+    let row = |what, callers, status, policy: fn() -> Value| {
+        let module = path.to_owned();
+        Row {
+            name: format!("`{}`, {what}", path.display()),
+            kind: Kind::Other,
+            build: Box::new(move || Ok(tidegate(&policy())?.module(&module))),
+            callers,
+            status,
+        }
+    };
+    let whole = || policies::wide(3, "always");
+    [
+        row("three limits and headers", MANY, 200, whole),
+        row("refusing one account", ONE, 429, policies::drained_account),
+        row(
+            "refusing 10,000 accounts",
+            ROTATING,
+            429,
+            policies::drained_tenant,
+        ),
+    ]
 }
 
 /// The version of an Envoy that runs.
