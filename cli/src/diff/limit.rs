@@ -74,7 +74,9 @@ fn compare(old: &Limit, new: &Limit, changes: &mut Changes) {
         name,
         per,
         otherwise,
+        // What is told of the quota says nothing beside it.
         quota: _,
+        told: _,
         plans: _,
         tenant_overrides: _,
         account_overrides: _,
