@@ -2,6 +2,7 @@
 #![cfg(not(target_family = "wasm"))]
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test that cannot go on fails"
