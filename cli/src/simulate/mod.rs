@@ -13,6 +13,7 @@ mod heavy;
 mod input;
 mod load;
 mod log;
+mod memo;
 mod moment;
 mod needs;
 mod number;

@@ -22,8 +22,8 @@ impl Present {
 
     #[inline]
     pub(crate) fn count(&mut self, record: &super::record::Record) {
-        for (index, count) in self.counts.iter_mut().enumerate() {
-            *count = count.wrapping_add(u64::from(!record.get(index).is_empty()));
+        for (count, present) in self.counts.iter_mut().zip(record.present()) {
+            *count = count.wrapping_add(u64::from(present));
         }
     }
 

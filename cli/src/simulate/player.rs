@@ -1,15 +1,18 @@
 //! One policy at work on a virtual clock: its store, and what it says to each request.
 
 use tidegate_core::admission::Standing;
-use tidegate_core::cases::{self, CaseAnswer};
+use tidegate_core::cases::{self, CaseAnswer, Known};
 use tidegate_core::engine::{self, Decision};
 use tidegate_core::idempotency::{Running, Turn};
 use tidegate_core::key::Secret;
 use tidegate_core::policy::{By, EventSource, Mode, Policy, Route};
-use tidegate_core::store::MemoryStore;
+use tidegate_core::request::Request;
+use tidegate_core::route;
+use tidegate_core::store::{MemoryStore, Store as _};
 
 use super::caller::{Caller, Callers};
 use super::field::Fields;
+use super::memo::Memo;
 use super::present::{Presenter, Scratch};
 use super::record::Record;
 
@@ -22,6 +25,8 @@ pub(crate) struct Player {
     /// The routes whose records are not simulated, because the log does not have what they go by.
     pub(crate) unrecorded: Vec<String>,
     scratch: Scratch,
+    /// What is known of callers, if anything can be.
+    memo: Option<Memo>,
     store: MemoryStore,
 }
 
@@ -63,20 +68,23 @@ impl Player {
             }
         }
         let callers = Callers::new(&policy, &presenter, fields);
+        let memo = Known::is_possible(&policy).then(|| Memo::new(presenter.beside_path()));
         Self {
             policy,
             presenter,
             callers,
             unrecorded,
             scratch: Scratch::default(),
+            memo,
             store: MemoryStore::with(Secret::none()),
         }
     }
 
-    /// Decides about a request at `now`, and tells `look` what was said.
+    /// Decides about a request of the caller with this number at `now`, and tells `look` what was said.
     pub(crate) fn play<T>(
         &mut self,
         record: &Record,
+        caller: u64,
         now: u64,
         look: impl FnOnce(Verdict<'_>) -> T,
     ) -> T {
@@ -84,36 +92,35 @@ impl Player {
             policy,
             presenter,
             scratch,
+            memo,
             store,
             ..
         } = self;
         let policy = &*policy;
-        let (mut decision, cost) = presenter.show(record, scratch, |request| {
-            let decision = engine::decide(policy, request, store, &mut (), now);
+        presenter.show(record, scratch, |request| {
+            let mut decision = decide(policy, request, (record, caller), memo, store, now);
             // Where it cannot be read the request is refused before a limit is asked.
             let cost = engine::cost(decision.route, request).unwrap_or_default();
-            (decision, cost)
-        });
-        let mut turn = core::mem::take(&mut decision.turn);
-        if let Turn::Read(pending) = turn {
-            decision = engine::resume(policy, *pending, store, &mut (), now);
-            turn = core::mem::take(&mut decision.turn);
-        }
-        match &turn {
-            Turn::Run(running) => answered(policy, running, record.status, store),
-            Turn::Detach(detached) => answered(policy, &detached.running, record.status, store),
-            Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
-        }
-        let verdict = Verdict {
-            route: decision.route.and_then(|route| place(policy, route)),
-            refused: refused(&decision),
-            replayed: matches!(turn, Turn::Replay(_)),
-            shadow: decision.mode == Mode::Shadow,
-            overflows: decision.counts.overflows,
-            cost,
-            standings: &decision.standings,
-        };
-        look(verdict)
+            let mut turn = core::mem::take(&mut decision.turn);
+            if let Turn::Read(pending) = turn {
+                decision = engine::resume(policy, *pending, store, &mut (), now);
+                turn = core::mem::take(&mut decision.turn);
+            }
+            match &turn {
+                Turn::Run(running) => answered(policy, running, record.status, store),
+                Turn::Detach(detached) => answered(policy, &detached.running, record.status, store),
+                Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
+            }
+            look(Verdict {
+                route: decision.route.and_then(|route| place(policy, route)),
+                refused: refused(&decision),
+                replayed: matches!(turn, Turn::Replay(_)),
+                shadow: decision.mode == Mode::Shadow,
+                overflows: decision.counts.overflows,
+                cost,
+                standings: &decision.standings,
+            })
+        })
     }
 
     /// The caller of a request by name.
@@ -126,6 +133,27 @@ impl Player {
         } = self;
         presenter.show(record, scratch, |request| Caller::of(policy, request))
     }
+}
+
+/// The engine's decision, with what is known of the caller if that will do.
+#[inline]
+fn decide<'p>(
+    policy: &'p Policy,
+    request: &Request<'_>,
+    (record, caller): (&Record, u64),
+    memo: &mut Option<Memo>,
+    store: &mut MemoryStore,
+    now: u64,
+) -> Decision<'p> {
+    if let Some(memo) = memo {
+        let route = route::find(policy, request);
+        let number = route.and_then(|route| place(policy, route));
+        let find = || Known::of(policy, request, route, store.secret());
+        if let Some(known) = memo.known(record, caller, number, find) {
+            return known.decide(policy, request, route, store, now);
+        }
+    }
+    engine::decide(policy, request, store, &mut (), now)
 }
 
 /// The index of a route of this policy.

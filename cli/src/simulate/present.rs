@@ -98,6 +98,20 @@ impl Presenter {
         presenter
     }
 
+    /// The fields that the request is made of, all but the path.
+    pub(crate) fn beside_path(&self) -> Vec<usize> {
+        let places = [self.method, self.host, self.address];
+        let headers = self.headers.iter().map(|(_, field, _)| *field);
+        let sans = self.sans.iter().map(|(_, field)| *field);
+        let named = self.claims.iter().chain(&self.cookies);
+        let named = named.map(|(_, field)| *field);
+        let mut fields: Vec<_> = places.into_iter().flatten().collect();
+        fields.extend(headers.chain(sans).chain(named));
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+
     fn header(&mut self, name: &str, index: usize) {
         if !self.headers.iter().any(|(known, ..)| known == name) {
             self.headers.push((name.to_owned(), index, Quote::No));

@@ -1,7 +1,5 @@
 //! One request of a log or of a generated load, as flat as it can be: its values in one buffer that is used again.
 
-use std::ops::Range;
-
 use smallvec::SmallVec;
 
 /// Where a value lies in the buffer; empty: there is none.
@@ -19,31 +17,28 @@ pub(crate) struct Record {
     spans: SmallVec<[Span; 12]>,
 }
 
+/// Where the values of a record's fields lie.
+pub(crate) struct Pointers<'a>(&'a mut [Span]);
+
 impl Record {
     /// Makes room for the values of this many fields, all absent.
     pub(crate) fn clear(&mut self, fields: usize) {
         self.time = 0;
         self.status = 0;
         self.bytes.clear();
-        self.spans.clear();
-        self.spans.resize(fields, (0, 0));
+        if self.spans.len() == fields {
+            self.spans.fill((0, 0));
+        } else {
+            self.spans.clear();
+            self.spans.resize(fields, (0, 0));
+        }
     }
 
-    /// As [`Record::clear`], and keeps `bytes`: values that lie in them are set by [`Record::point`], and not copied one by one.
-    pub(crate) fn hold(&mut self, fields: usize, bytes: &[u8]) {
+    /// As [`Record::clear`], and keeps `bytes`: values that lie in them are pointed to, and not copied one by one.
+    pub(crate) fn hold(&mut self, fields: usize, bytes: &[u8]) -> Pointers<'_> {
         self.clear(fields);
         self.bytes.extend_from_slice(bytes);
-    }
-
-    /// Sets a field to what lies at this place of the bytes that are held. The `-` of text logs is absent.
-    #[inline]
-    pub(crate) fn point(&mut self, field: usize, place: Range<usize>) {
-        let absent = self.bytes.get(place.clone()) == Some(b"-");
-        if let Some(span) = self.spans.get_mut(field)
-            && !absent
-        {
-            *span = (narrow(place.start), narrow(place.end));
-        }
+        Pointers(&mut self.spans)
     }
 
     /// Sets a field. What is empty, or the `-` of text logs, is absent.
@@ -67,10 +62,28 @@ impl Record {
             .unwrap_or_default()
     }
 
+    /// Which fields have values, in their order.
+    #[inline]
+    pub(crate) fn present(&self) -> impl Iterator<Item = bool> {
+        self.spans.iter().map(|(start, end)| start < end)
+    }
+
     /// The value of a field that the log may not have.
     #[inline]
     pub(crate) fn find(&self, field: Option<usize>) -> &[u8] {
         field.map_or(&[], |field| self.get(field))
+    }
+}
+
+impl Pointers<'_> {
+    /// Sets a field to `value`, which lies here in the bytes that are held. The `-` of text logs is absent.
+    #[inline]
+    pub(crate) fn set(&mut self, field: usize, value: &[u8], start: usize) {
+        if let Some(span) = self.0.get_mut(field)
+            && value != b"-"
+        {
+            *span = (narrow(start), narrow(start.saturating_add(value.len())));
+        }
     }
 }
 

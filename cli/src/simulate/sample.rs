@@ -9,8 +9,8 @@ use super::digest::Digested;
 #[derive(Debug)]
 pub(crate) struct Sample<V> {
     most: usize,
-    /// How many low bits of a digest are zero.
-    bits: u32,
+    /// The low bits that are zero in a digest.
+    mask: u64,
     values: HashMap<u64, V, Digested>,
 }
 
@@ -18,39 +18,32 @@ impl<V> Sample<V> {
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
-            bits: 0,
+            mask: 0,
             values: HashMap::default(),
         }
     }
 
     /// The value of a key that is in the sample, made by `new` if it is the first time.
     pub(crate) fn get(&mut self, digest: u64, new: impl FnOnce() -> V) -> Option<&mut V> {
-        if digest & self.mask() != 0 {
+        if digest & self.mask != 0 {
             return None;
         }
         if self.values.len() >= self.most && !self.values.contains_key(&digest) {
             while self.values.len() >= self.most {
-                self.bits = self.bits.saturating_add(1);
-                let mask = self.mask();
+                self.mask = self.mask << 1 | 1;
+                let mask = self.mask;
                 self.values.retain(|digest, _| digest & mask == 0);
             }
-            if digest & self.mask() != 0 {
+            if digest & self.mask != 0 {
                 return None;
             }
         }
         Some(self.values.entry(digest).or_insert_with(new))
     }
 
-    const fn mask(&self) -> u64 {
-        match 1_u64.checked_shl(self.bits) {
-            Some(bit) => bit.wrapping_sub(1),
-            None => u64::MAX,
-        }
-    }
-
     /// Each value stands for so many; 1: nobody was dropped.
     pub(crate) const fn each(&self) -> u64 {
-        self.mask().saturating_add(1)
+        self.mask.saturating_add(1)
     }
 
     /// How many there are, about.

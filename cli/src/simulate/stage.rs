@@ -47,7 +47,7 @@ impl Act {
     fn play(&mut self, record: &Record, now: u64) -> (Option<Refused>, bool, u64) {
         let Self { player, statistics } = self;
         let caller = player.callers.number(record);
-        let (refused, replayed) = player.play(record, now, |verdict| {
+        let (refused, replayed) = player.play(record, caller, now, |verdict| {
             statistics.count(&verdict, record.status, caller, now);
             (verdict.refused, verdict.replayed)
         });

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::run::{BY_ADDRESS, at, folder, repo, report};
+use crate::run::{BY_ACCOUNT, BY_ADDRESS, at, folder, repo, report};
 
 /// So many requests, each from an address of its own.
 fn load(callers: u32) -> String {
@@ -61,4 +61,18 @@ fn a_sample_says_that_it_is_one() {
     assert_eq!(tier["exact"], false);
     assert!((tier["buckets"].as_f64().unwrap() / 300_000.0 - 1.0).abs() < 0.1);
     assert_eq!(tier["smallest_burst"], 1);
+}
+
+#[test]
+fn callers_beyond_those_who_are_remembered_keep_what_is_theirs() {
+    let policy = BY_ACCOUNT.replace(
+        r#""rate": "60/min", "burst": 2"#,
+        r#""rate": "1/day", "burst": 2, "max_keys": 1000000"#,
+    );
+    let files = folder(&[("policy.json", &policy)]);
+    // Each of them comes three times, with all the others in between, and has two.
+    let load = r#"{"groups": [{"callers": 100000, "account": "account-{n}", "rate": [{"for": "1h", "total": 300000}]}]}"#;
+    let found = report(&[&at(&files, "policy.json"), "--load", load]);
+    assert_eq!(found["totals"]["requests"], 300_000);
+    assert_eq!(found["totals"]["refused"], 100_000);
 }

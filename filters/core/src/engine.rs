@@ -74,7 +74,7 @@ impl<'p> Decision<'p> {
     }
 
     /// The decision about a request of this route that nothing refuses so far.
-    fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
+    pub(crate) fn about(policy: &'p Policy, route: Option<&'p Route>) -> Self {
         // Who is in the share of a canary is known when the caller is.
         let canary = policy.canary.as_ref().is_some_and(Canary::is_everybody);
         let mode = match &policy.canary {
@@ -351,7 +351,7 @@ fn recorded<'p>(
 }
 
 /// The limits that apply to a request, and whose buckets they are.
-fn claims(
+pub(crate) fn claims(
     policy: &Policy,
     request: &Request<'_>,
     dimensions: &mut Dimensions<'_>,

@@ -2,10 +2,11 @@
 //! Nearly every line of a log is one, and it is read by comparing, without a parser. Whatever else a line has, it is
 //! for the parser: nothing is decided here about what is JSON and what is not.
 
-use std::ops::Range;
-
 /// The most digits of a number that is taken as it is written; more may be beyond 64 bits.
 const MOST_DIGITS: usize = 19;
+
+/// How much of a line is compared as one number.
+const AT_ONCE: usize = 16;
 
 /// A name that is expected, and what is asked for under it.
 #[derive(Debug)]
@@ -13,21 +14,31 @@ pub(super) struct Expected {
     pub(super) name: String,
     /// The name in quotes, and the colon.
     written: Vec<u8>,
-    /// And the quotation mark of a text, which most values are.
-    before_text: Vec<u8>,
+    /// With the mark before it and the quotation mark of a text, which most values are.
+    usual: Usual,
     /// The numbers of the fields.
     pub(super) fields: Vec<usize>,
     /// All of them are the value itself, and nothing in it.
     whole: bool,
 }
 
+/// What most lines have in a place.
+#[derive(Debug)]
+struct Usual {
+    text: Vec<u8>,
+    /// Its beginning as a number, and which bits of that are not behind its end.
+    start: u128,
+    mask: u128,
+}
+
 impl Expected {
-    pub(super) fn new(name: &str, fields: Vec<usize>, whole: bool) -> Self {
+    pub(super) fn new(first: bool, name: &str, fields: Vec<usize>, whole: bool) -> Self {
         // A name that needs escapes is never met: lines with escapes are not read here.
         let written = format!("{}:", serde_json::Value::from(name)).into_bytes();
+        let mark: &[u8] = if first { b"{" } else { b"," };
         Self {
             name: name.to_owned(),
-            before_text: [written.as_slice(), b"\""].concat(),
+            usual: Usual::new([mark, written.as_slice(), b"\""].concat()),
             written,
             fields,
             whole,
@@ -35,12 +46,40 @@ impl Expected {
     }
 }
 
-/// Reads a line, which is UTF-8, and hands `set` the place in it of each value that is asked for. `None`: it is for the
-/// parser; what was handed out of it is void.
+impl Usual {
+    fn new(text: Vec<u8>) -> Self {
+        let (mut start, mut mask) = ([0; AT_ONCE], [0; AT_ONCE]);
+        for ((byte, bits), of_text) in start.iter_mut().zip(&mut mask).zip(&text) {
+            (*byte, *bits) = (*of_text, u8::MAX);
+        }
+        Self {
+            text,
+            start: u128::from_le_bytes(start),
+            mask: u128::from_le_bytes(mask),
+        }
+    }
+
+    /// What follows it in `rest`; `None` where that begins otherwise, or is nearly over.
+    #[inline]
+    fn strip<'a>(&self, rest: &'a [u8]) -> Option<&'a [u8]> {
+        let start = u128::from_le_bytes(*rest.first_chunk::<AT_ONCE>()?);
+        if start & self.mask != self.start {
+            return None;
+        }
+        if self.text.len() <= AT_ONCE {
+            rest.get(self.text.len()..)
+        } else {
+            rest.strip_prefix(self.text.as_slice())
+        }
+    }
+}
+
+/// Reads a line and hands `set` each value that is asked for, and where in the line it begins. `None`: it is for the parser;
+/// what was handed out of it is void.
 pub(super) fn read(
     line: &[u8],
     expected: &[Expected],
-    mut set: impl FnMut(usize, Range<usize>),
+    mut set: impl FnMut(usize, &[u8], usize),
 ) -> Option<()> {
     if !is_plain(line) {
         return None;
@@ -49,11 +88,10 @@ pub(super) fn read(
     let mut mark = b'{';
     let mut rest = line;
     loop {
-        rest = rest.strip_prefix(&[mark])?;
         let mut next = expected.clone();
         let as_usual = next
             .next()
-            .and_then(|known| Some((known, rest.strip_prefix(known.before_text.as_slice())?)));
+            .and_then(|known| Some((known, known.usual.strip(rest)?)));
         let (found, value, behind) = match as_usual {
             Some((known, rest)) => {
                 expected = next;
@@ -61,7 +99,7 @@ pub(super) fn read(
                 (known, Some(text), behind)
             }
             None => {
-                rest = spaces(rest);
+                rest = spaces(rest.strip_prefix(&[mark])?);
                 // What is absent may be left out: names are passed over until one fits.
                 let (found, behind) = expected.find_map(|expected| {
                     let behind = rest.strip_prefix(expected.written.as_slice())?;
@@ -78,11 +116,10 @@ pub(super) fn read(
             if let Some(value) = value {
                 // Both are slices of the line.
                 let start = value.as_ptr().addr().wrapping_sub(line.as_ptr().addr());
-                let place = start..start.wrapping_add(value.len());
                 found
                     .fields
                     .iter()
-                    .for_each(|field| set(*field, place.clone()));
+                    .for_each(|field| set(*field, value, start));
             }
         }
         rest = behind;
@@ -93,11 +130,14 @@ pub(super) fn read(
     }
 }
 
-/// Without escapes and control characters, which no text may have as they are. Not one comparison too early: the
-/// compiler makes 16 at once of it.
+/// Whether a line is UTF-8 without escapes and control characters, which no text may have as they are.
 fn is_plain(line: &[u8]) -> bool {
-    let odd = |byte: u8| u8::from(byte < b' ') | u8::from(byte == b'\\');
-    line.iter().fold(0, |any, byte| any | odd(*byte)) == 0
+    const ODD: u8 = 1;
+    const BEYOND_ASCII: u8 = 0x80;
+    // Not one comparison too early: the compiler makes 16 at once of it.
+    let look = |byte: u8| u8::from(byte < b' ') | u8::from(byte == b'\\') | byte & BEYOND_ASCII;
+    let seen = line.iter().fold(0, |seen, byte| seen | look(*byte));
+    seen & ODD == 0 && (seen == 0 || simdutf8::basic::from_utf8(line).is_ok())
 }
 
 fn spaces(mut rest: &[u8]) -> &[u8] {
@@ -175,7 +215,7 @@ mod tests {
         let mut reader = Reader::new(&fields);
         let known = read(&mut reader, USUAL);
         assert!(known.is_ok());
-        let flat = super::read(line.as_bytes(), reader.last(), |_, _| {}).is_some();
+        let flat = super::read(line.as_bytes(), reader.last(), |_, _, _| {}).is_some();
         let fresh = read(&mut Reader::new(&fields), line);
         assert_eq!(read(&mut reader, line), fresh, "{line}");
         assert!(fresh.is_ok() || !flat, "{line}");

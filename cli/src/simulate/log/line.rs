@@ -52,10 +52,11 @@ impl Reader {
         if !line.starts_with(b"{") {
             return Err("it is not a JSON object".to_owned());
         }
-        let line = simdutf8::basic::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-        record.hold(self.keys.len(), line.as_bytes());
-        let set = |field, place| record.point(field, place);
-        if flat::read(line.as_bytes(), &self.last, set).is_none() {
+        let mut pointers = record.hold(self.keys.len(), line);
+        let set = |field, value: &[u8], start| pointers.set(field, value, start);
+        if flat::read(line, &self.last, set).is_none() {
+            let line =
+                simdutf8::basic::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
             record.clear(self.keys.len());
             self.parse(line, record)?;
         }
@@ -112,7 +113,7 @@ impl Reader {
         let asked = keys.filter(|(_, (first, _))| first == name);
         let whole = asked.clone().all(|(_, (_, rest))| rest.is_empty());
         let fields = asked.map(|(index, _)| index).collect();
-        let known = Expected::new(name, fields, whole);
+        let known = Expected::new(place == 0, name, fields, whole);
         match self.last.get_mut(place) {
             Some(last) => *last = known,
             None => self.last.push(known),

@@ -58,21 +58,22 @@ fn fraction(tail: &[u8]) -> Option<(u64, &[u8])> {
     let Some(rest) = tail.strip_prefix(b".").or_else(|| tail.strip_prefix(b",")) else {
         return Some((0, tail));
     };
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    let (digits, zone) = rest.split_at_checked(digits)?;
-    if digits.is_empty() {
-        return None;
-    }
-    Some((nanos(digits), zone))
+    let (nanos, zone) = nanos(rest);
+    (zone.len() < rest.len()).then_some((nanos, zone))
 }
 
-/// What stands behind the point, in billionths; what is finer is cut off.
-fn nanos(digits: &[u8]) -> u64 {
-    let padded = digits.iter().chain([b'0'; 9].iter()).take(9);
-    padded.fold(0, |sum, digit| {
-        sum.wrapping_mul(10)
-            .wrapping_add(u64::from(digit.wrapping_sub(b'0')))
-    })
+/// The digits behind the point in billionths, and what follows them; what is finer is cut off.
+fn nanos(text: &[u8]) -> (u64, &[u8]) {
+    let (mut number, mut unit) = (0_u64, SECOND);
+    let mut rest = text;
+    while let [digit @ b'0'..=b'9', behind @ ..] = rest {
+        if unit > 1 {
+            number = number.wrapping_mul(10).wrapping_add(u64::from(digit & 15));
+            unit /= 10;
+        }
+        rest = behind;
+    }
+    (number.wrapping_mul(unit), rest)
 }
 
 /// A number since 1970. Its size says its unit: 10^11 seconds are the year 5138, 10^11 milliseconds 1973.
@@ -88,6 +89,7 @@ fn number(text: &[u8]) -> Option<u64> {
     };
     let unit = unit(whole);
     let below = nanos(part.as_bytes())
+        .0
         .checked_mul(unit)?
         .checked_div(SECOND)?;
     whole.checked_mul(unit)?.checked_add(below)
