@@ -20,19 +20,28 @@ pub(super) struct Filter<'e> {
 pub(super) enum FilterKind {
     Wasm,
     JwtAuthn,
+    /// `cache_v2`.
     Cache,
+    /// `cache`, which is older.
+    OldCache,
     Router,
     Other,
 }
 
 impl FilterKind {
+    /// Whether it keeps copies of answers.
+    pub(super) const fn is_cache(self) -> bool {
+        matches!(self, Self::Cache | Self::OldCache)
+    }
+
     /// The filter whose configuration has this type.
     fn of(type_url: &str) -> Self {
         let name = type_url.rsplit('/').next().unwrap_or_default();
         match name.strip_prefix("envoy.extensions.filters.http.") {
             Some("wasm.v3.Wasm") => Self::Wasm,
             Some("jwt_authn.v3.JwtAuthentication") => Self::JwtAuthn,
-            Some("cache.v3.CacheConfig" | "cache_v2.v3.CacheV2Config") => Self::Cache,
+            Some("cache_v2.v3.CacheV2Config") => Self::Cache,
+            Some("cache.v3.CacheConfig") => Self::OldCache,
             Some("router.v3.Router") => Self::Router,
             _ => Self::Other,
         }

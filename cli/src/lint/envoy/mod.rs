@@ -5,6 +5,7 @@
 
 mod admin;
 mod bodies;
+mod caches;
 mod certificates;
 mod environment;
 mod file;
@@ -159,6 +160,7 @@ fn gate(
     findings: &mut Findings,
 ) {
     order::check(chain, index, findings);
+    caches::check(chain, findings);
     identity::check(policy, chain, index, findings);
     certificates::check(policy, chain, findings);
     environment::check(policy, mount, findings);

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use tidegate_core::policy::{CacheBy, Policy, Route};
 
 use super::Findings;
-use super::filter::FilterKind;
 use super::mount::Role;
 use super::node::Node;
 use super::parts::{Chain, Cluster, Parts, walk};
@@ -35,7 +34,7 @@ pub(super) fn check(
         };
         policy.routes.iter().find(says)
     };
-    let cache = chain.filters.iter().find(|f| f.kind == FilterKind::Cache);
+    let cache = chain.filters.iter().find(|f| f.kind.is_cache());
     if let (Some(cache), Some(route)) = (cache, by(CacheBy::Header)) {
         let name = &route.name;
         findings.warn(
