@@ -19,8 +19,11 @@ RUNNER := wasm-bindgen-test-runner
 define e2e
 	binary=$$(scripts/envoy $(1)); \
 	echo "end to end, Envoy $(1)"; \
-	TIDEGATE_ENVOY=$$binary $(CARGO) test -p tidegate-e2e -- --show-output $(call keep,e2e-$(1))
+	TIDEGATE_ENVOY=$$binary $(CARGO) test -p tidegate-e2e -- --show-output --test-threads $(E2E_THREADS) $(call keep,e2e-$(1))
 endef
+
+# These tests wait for Envoys more than they work.
+E2E_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 # Shows what a run of tests says, and keeps it for the conformance report.
 RESULTS := target/test-results
@@ -128,7 +131,7 @@ bench-core: ## Time one decision natively, beside the governor crate
 
 bench: build ## Compare CPU per request of Envoys with and without the module (BENCH="--rounds 100 --detail")
 	@scripts/need envoy
-	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
+	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive -p tidegate-bench-refuse --target-dir target
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- $(BENCH)
 
 .PHONY: incidents

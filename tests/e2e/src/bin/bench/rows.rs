@@ -163,6 +163,12 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
             ONE,
         ),
         refusal(
+            "wasm that refuses and says nothing",
+            Kind::Other,
+            || module("tidegate_bench_refuse"),
+            ONE,
+        ),
+        refusal(
             "Tidegate, refusing one account",
             Kind::Refusal,
             || tidegate(&policies::drained_account()),

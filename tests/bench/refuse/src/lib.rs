@@ -1,0 +1,44 @@
+//! A filter that refuses everybody, without a look at the request and without a word. What it costs is the least that a
+//! refusal by a module costs: a context for each stream, and an answer that Envoy makes and sends.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the SDK's own call is part of what is measured"
+)]
+
+use proxy_wasm::traits::{Context, HttpContext, RootContext};
+use proxy_wasm::types::{Action, ContextType};
+
+struct Root;
+
+impl Context for Root {}
+
+impl RootContext for Root {
+    fn get_type(&self) -> Option<ContextType> {
+        Some(ContextType::HttpContext)
+    }
+
+    fn create_http_context(&self, _: u32) -> Option<Box<dyn HttpContext>> {
+        Some(Box::new(Stream))
+    }
+}
+
+struct Stream;
+
+impl Context for Stream {}
+
+impl HttpContext for Stream {
+    fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
+        self.send_http_response(429, vec![], None);
+        Action::Pause
+    }
+}
+
+#[allow(unsafe_code, reason = "the macro exports the module's entry point")]
+mod entry {
+    use proxy_wasm::traits::RootContext;
+
+    proxy_wasm::main! {{
+        proxy_wasm::set_root_context(|_| -> Box<dyn RootContext> { Box::new(super::Root) });
+    }}
+}
