@@ -131,7 +131,7 @@ bench-core: ## Time one decision natively, beside the governor crate
 
 bench: build ## Compare CPU per request of Envoys with and without the module (BENCH="--rounds 100 --detail")
 	@scripts/need envoy
-	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive -p tidegate-bench-refuse --target-dir target
+	$(CARGO) build --release -q --target $(WASM_TARGET) -p tidegate-bench-noop -p tidegate-bench-naive --target-dir target
 	TIDEGATE_ENVOY=$$(scripts/envoy $(ENVOY)) $(CARGO) run --release -q -p tidegate-e2e --bin bench -- $(BENCH)
 
 .PHONY: incidents

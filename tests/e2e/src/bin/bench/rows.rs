@@ -165,7 +165,7 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
         refusal(
             "wasm that refuses and says nothing",
             Kind::Other,
-            || module("tidegate_bench_refuse"),
+            || Ok(module("tidegate_bench_noop")?.policy_text("refuse")),
             ONE,
         ),
         refusal(
