@@ -89,12 +89,14 @@ impl Context for Root {
             gate.called(number, lines, length);
         }
     }
+}
 
-    fn on_done(&mut self) -> bool {
+/// Dropped when the host deletes the mount. It says before that the mount is done, but would say so of each stream too.
+impl Drop for Root {
+    fn drop(&mut self) {
         if let Some(Role::Gate(gate)) = &self.role {
             gate.end();
         }
-        true
     }
 }
 

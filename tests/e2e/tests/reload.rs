@@ -127,6 +127,27 @@ async fn no_change_fails_a_request_or_fills_a_bucket() {
 }
 
 #[tokio::test]
+async fn operators_are_told_of_refusals_that_a_change_came_right_after() {
+    const CHANGES: usize = 6;
+    let envoy = with(&policy("0", "1/h", 1)).start().await.unwrap();
+    // Workers tell what they have seen once a second; here most have not when their mount goes.
+    for change in 1..=CHANGES {
+        let account = format!("refused-{change}");
+        assert_eq!(drain(&envoy, &account, 1).await, 1);
+        let next = policy(&change.to_string(), "1/h", 1);
+        assert_eq!(envoy.update_policy(&next).await.unwrap(), Reload::Accepted);
+    }
+    eventually(SOON, async || {
+        let log = envoy.log();
+        let told = log.matches("\"log\":\"tidegate.refused\"").count();
+        ensure!(told == CHANGES, "{told} of {CHANGES}: {log}");
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
 async fn a_bad_policy_is_refused_and_the_old_one_goes_on() {
     let envoy = with(&policy("1", "1/h", 2)).start().await.unwrap();
     assert_eq!(drain(&envoy, "drained", 2).await, 2);
