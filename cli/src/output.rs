@@ -92,7 +92,8 @@ impl Output {
         self.tell(format_args!("{CAUTION}warning{CAUTION:#}: {text}"));
     }
 
-    fn tell(self, text: impl std::fmt::Display) {
+    /// Tells a line more, on standard error.
+    pub(crate) fn tell(self, text: impl std::fmt::Display) {
         let _ = writeln!(anstream::stderr(), "{text}");
     }
 }

@@ -75,7 +75,7 @@ impl Simulate {
         let report = simulate::build(&stage, &fields, read, &meta);
         if let Some(fault) = simulate::unbelievable(&report, self.unreadable) {
             output.error(&fault);
-            simulate::text::unreadable(&report);
+            simulate::text::unreadable(&report, *output);
             return Ok(Exit::Failed);
         }
         if let Some(file) = &self.html {

@@ -184,6 +184,13 @@ fn lines_that_cannot_be_read_are_counted_and_shown_and_too_many_are_a_failure() 
         said(&output)
     );
     assert_eq!(printed(&output), "");
+
+    // It ends alike where nothing can be said.
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let mut unheard = std::process::Command::new(tidegate().get_program());
+    let arguments = ["simulate", &policy, "--log", &log, "--unreadable", "0.5"];
+    let status = unheard.args(arguments).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
 }
 
 #[test]

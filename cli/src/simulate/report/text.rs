@@ -362,8 +362,11 @@ pub(crate) fn difference(differences: &Differences) -> String {
 }
 
 /// The lines that could not be read, where they were too many.
-pub(crate) fn unreadable(report: &Report) {
+pub(crate) fn unreadable(report: &Report, output: Output) {
     for one in &report.input.unreadable_examples {
-        anstream::eprintln!("  {BAD}{}:{}{BAD:#}: {}", one.file, one.line, one.reason);
+        output.tell(format_args!(
+            "  {BAD}{}:{}{BAD:#}: {}",
+            one.file, one.line, one.reason
+        ));
     }
 }
