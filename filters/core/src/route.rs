@@ -7,6 +7,9 @@ use crate::request::Request;
 
 /// The first route that takes `request`.
 pub fn find<'p>(policy: &'p Policy, request: &Request<'_>) -> Option<&'p Route> {
+    if policy.routes.is_empty() {
+        return None;
+    }
     let path = canonical(request.path_only());
     let host = if policy.routes.iter().any(|r| r.matcher.host.is_some()) {
         request.host()
@@ -118,8 +121,11 @@ fn path_matches(pattern: &PathPattern, path: &[u8]) -> bool {
 /// `/v1//charges` and `/v1/%63harges` must not slip past the route for `/v1/charges`. What the origin gets is
 /// not changed here.
 pub(crate) fn canonical(path: &[u8]) -> Cow<'_, [u8]> {
-    let odd = |pair: &[u8]| matches!(pair, [b'/', b'/' | b'.']);
-    if !path.contains(&b'%') && !path.windows(2).any(odd) {
+    // Not one comparison too early: so many bytes are looked at at once.
+    let odd = |byte: u8, next: u8| (byte == b'/') & ((next == b'/') | (next == b'.'));
+    let pairs = path.iter().zip(path.get(1..).unwrap_or_default());
+    let odd = pairs.fold(false, |seen, (byte, next)| seen | odd(*byte, *next));
+    if !odd && !path.contains(&b'%') {
         return Cow::Borrowed(path);
     }
     let decoded = decode_unreserved(path);
