@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use tidegate_e2e::{Client, Envoy, RawOrigin, raw};
+use std::time::Duration;
+
+use anyhow::ensure;
+use tidegate_e2e::{Client, Envoy, Origin, RawOrigin, eventually, raw};
 
 #[tokio::test]
 async fn a_request_is_seen_byte_for_byte() {
@@ -60,4 +63,55 @@ async fn it_answers_as_it_was_told_and_in_a_row() {
     assert_eq!(origin.seen().len(), 4);
     origin.forget();
     assert_eq!(origin.last(), None);
+}
+
+/// A request by HTTP/2 (RFC 9113), its fields as literals without Huffman codes (RFC 7541, section 6.2.2).
+fn by_http2(fields: &[(&str, &str)]) -> Vec<u8> {
+    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    let lines = fields.iter();
+    let lines = lines.map(|(name, value)| [vec![0], text(name), text(value)].concat());
+    let block: Vec<u8> = lines.flatten().collect();
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    // HEADERS, with the ends of the headers and of stream 1.
+    let headers = [0, 0, u8::try_from(block.len()).unwrap(), 1, 5, 0, 0, 0, 1];
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    [&preface[..], &settings, &headers, &block].concat()
+}
+
+#[tokio::test]
+async fn a_request_has_one_path_or_reaches_nobody() {
+    let origin = Origin::start().await.unwrap();
+    let envoy = Envoy::builder().origin(&origin).start().await.unwrap();
+    let begin = [
+        (":method", "GET"),
+        (":scheme", "http"),
+        (":authority", "a.example"),
+        (":path", "/one"),
+    ];
+    let authority = envoy.authority();
+    // It stays open when all is well.
+    let good = tokio::spawn(async move { raw::exchange(&authority, &by_http2(&begin)).await });
+    eventually(Duration::from_secs(10), async || {
+        ensure!(origin.total() == 1, "nothing came");
+        Ok(())
+    })
+    .await
+    .unwrap();
+    good.abort();
+
+    for rest in [
+        &[(":path", "/two")][..],
+        &[("x-a", "1"), (":path", "/two")],
+        &[("x-a", "1"), (":other", "b")],
+    ] {
+        let fields = [&begin, rest].concat();
+        // Envoy ends the connection.
+        let ended = raw::exchange(&envoy.authority(), &by_http2(&fields)).await;
+        assert!(ended.is_ok(), "{rest:?}: {ended:?}");
+    }
+    let request =
+        b"GET /one HTTP/1.1\r\nhost: a.example\r\n:path: /two\r\nconnection: close\r\n\r\n";
+    let answer = raw::exchange(&envoy.authority(), request).await.unwrap();
+    assert_eq!(raw::status(&answer), Some(400));
+    assert_eq!(origin.total(), 1);
 }

@@ -54,9 +54,13 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// A header line as Envoy hands it over: a name in lower case, a value without space around it.
+/// A header line as Envoy hands it over: a name in lower case, a value without space around it. It hands over one path, and no
+/// name that begins with a colon beside those of the request itself (`tests/e2e/tests/raw_bytes.rs`).
 fn header(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let colon = line.iter().skip(1).position(|byte| *byte == b':')? + 1;
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    if colon == 0 {
+        return None;
+    }
     let (name, value) = line.split_at(colon);
     Some((name.to_ascii_lowercase(), value[1..].trim_ascii()))
 }
