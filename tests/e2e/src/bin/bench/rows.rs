@@ -150,6 +150,9 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
         row("wasm, one naive bucket per account", Kind::Naive, || {
             module("tidegate_bench_naive")
         }),
+        row("wasm that makes Tidegate's calls", Kind::Other, || {
+            Ok(module("tidegate_bench_noop")?.policy_text("calls"))
+        }),
         row("Tidegate, one limit, no headers", Kind::Other, || {
             tidegate(&policies::account("off"))
         }),
@@ -166,6 +169,12 @@ pub(crate) fn all(detail: bool) -> Vec<Row> {
             "wasm that refuses and says nothing",
             Kind::Other,
             || Ok(module("tidegate_bench_noop")?.policy_text("refuse")),
+            ONE,
+        ),
+        refusal(
+            "wasm that makes the calls of a refusal",
+            Kind::Other,
+            || Ok(module("tidegate_bench_noop")?.policy_text("calls and refuse")),
             ONE,
         ),
         refusal(
