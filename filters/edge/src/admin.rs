@@ -3,12 +3,11 @@
 use core::cell::RefCell;
 use std::rc::Rc;
 
-use proxy_wasm::traits::{Context, HttpContext};
-use proxy_wasm::types::Action;
 use tidegate_core::admin::{self, Asked, Engine, MOST_BODY, Reply};
 use tidegate_core::ledger::event::Moment;
 use tidegate_core::policy::Policy;
 
+use crate::callbacks::{self, Action};
 use crate::gate;
 use crate::host::{self, Clock, Level, Map};
 use crate::packed;
@@ -91,10 +90,8 @@ impl Stream {
     }
 }
 
-impl Context for Stream {}
-
-impl HttpContext for Stream {
-    fn on_http_request_headers(&mut self, _: usize, ends: bool) -> Action {
+impl callbacks::Stream for Stream {
+    fn on_request_headers(&mut self, ends: bool) -> Action {
         self.headers = host::header_pairs(Map::Request).unwrap_or_default();
         if let Some(reply) = self.asked(ends.then_some(&[])) {
             send(&reply);
@@ -102,7 +99,7 @@ impl HttpContext for Stream {
         Action::Pause
     }
 
-    fn on_http_request_body(&mut self, length: usize, ends: bool) -> Action {
+    fn on_request_body(&mut self, length: usize, ends: bool) -> Action {
         if length > MOST_BODY {
             let _ = host::send_response(413, "tidegate_admin", &pairs::write(&[]), &[], -1);
         } else if ends {
@@ -114,7 +111,7 @@ impl HttpContext for Stream {
         Action::Pause
     }
 
-    fn on_http_request_trailers(&mut self, _: usize) -> Action {
+    fn on_request_trailers(&mut self) -> Action {
         // The body has come as a whole.
         let body = host::request_body(0, MOST_BODY).unwrap_or_default();
         if let Some(reply) = self.asked(Some(&body)) {

@@ -28,16 +28,16 @@ pub(crate) type Fields = Vec<(&'static str, String)>;
 
 /// A request as it is made in its client's place.
 pub(crate) struct Sent {
-    cluster: String,
-    headers: Vec<(String, String)>,
+    cluster: Vec<u8>,
+    /// In the ABI's encoding.
+    headers: Vec<u8>,
 }
 
 impl Sent {
-    /// The request whose headers these are, to the cluster that Envoy chose; `None` if it cannot be made by us.
+    /// The request whose headers these are, to the cluster that Envoy chose; `None` if it chose none.
     pub(crate) fn of(headers: &[Pair<'_>]) -> Option<Self> {
         let cluster = host::property(b"xds\0cluster_name").filter(|name| !name.is_empty())?;
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
-        let headers = headers
+        let headers: Vec<_> = headers
             .iter()
             // The length is that of what we send; the others are about the client's connection.
             .filter(|(name, _)| {
@@ -56,11 +56,11 @@ impl Sent {
                     && !RETRIES.contains(name)
                     && *name != b"x-envoy-upstream-rq-timeout-ms"
             })
-            .map(|(name, value)| Some((text(name)?, text(value)?)))
-            .collect::<Option<Vec<_>>>()?;
+            .copied()
+            .collect();
         Some(Self {
-            cluster: text(&cluster)?,
-            headers,
+            cluster,
+            headers: pairs::write(&headers),
         })
     }
 }
@@ -146,9 +146,7 @@ impl Gate {
                 _ => 0,
             };
             let timeout = Duration::from_millis(timeout.into());
-            let lines = sent.headers.iter();
-            let headers = lines.map(|(name, value)| (name.as_str(), value.as_str()));
-            match host::call(&sent.cluster, headers.collect(), &body, timeout) {
+            match host::call(&sent.cluster, &sent.headers, &body, timeout) {
                 Ok(number) => {
                     self.calls.borrow_mut().running.insert(number, call);
                 }

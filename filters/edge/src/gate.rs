@@ -5,8 +5,6 @@ use core::cell::{Cell, RefCell};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use proxy_wasm::traits::{Context, HttpContext};
-use proxy_wasm::types::Action;
 use tidegate_core::answer;
 use tidegate_core::cache::{self, Marker, Sender};
 use tidegate_core::denial::Denial;
@@ -17,6 +15,7 @@ use tidegate_core::policy::{Execution, Mode, Policy, RateLimitHeaders};
 use tidegate_core::request::Request;
 use tidegate_core::ruling::Ruling;
 
+use crate::callbacks::{self, Action};
 use crate::copies::{self, Strayed, Told};
 use crate::detached::{Call, Calls, Sent};
 use crate::facts::{HostFacts, Keys};
@@ -265,7 +264,7 @@ impl Stream {
             self.sent = Sent::of(&headers);
             if self.sent.is_none() {
                 decision.denial = Some(Denial::NotRecordable(
-                    "outlives its client, and has a header that is not UTF-8, or a route without a cluster",
+                    "outlives its client, and Envoy has a route without a cluster for it",
                 ));
             }
         }
@@ -470,10 +469,8 @@ impl Stream {
     }
 }
 
-impl Context for Stream {}
-
-impl HttpContext for Stream {
-    fn on_http_request_headers(&mut self, _: usize, ends: bool) -> Action {
+impl callbacks::Stream for Stream {
+    fn on_request_headers(&mut self, ends: bool) -> Action {
         let gate = Rc::clone(&self.gate);
         let begun = gate.samples().then(|| host::now(Clock::Monotonic).ok());
         let action = self.gate_request(ends);
@@ -485,20 +482,20 @@ impl HttpContext for Stream {
         action
     }
 
-    fn on_http_request_body(&mut self, length: usize, ends: bool) -> Action {
+    fn on_request_body(&mut self, length: usize, ends: bool) -> Action {
         self.gate_body(length, ends)
     }
 
-    fn on_http_request_trailers(&mut self, _: usize) -> Action {
+    fn on_request_trailers(&mut self) -> Action {
         // The body ends here, and did not say so.
         self.gate_body(self.read, true)
     }
 
-    fn on_http_response_headers(&mut self, _: usize, ends: bool) -> Action {
+    fn on_response_headers(&mut self, ends: bool) -> Action {
         self.gate_response(ends)
     }
 
-    fn on_http_response_body(&mut self, length: usize, ends: bool) -> Action {
+    fn on_response_body(&mut self, length: usize, ends: bool) -> Action {
         self.scrub_body(length);
         self.once.body(&self.gate, length, ends);
         if !self.hold() {
@@ -508,7 +505,7 @@ impl HttpContext for Stream {
         Action::Continue
     }
 
-    fn on_http_response_trailers(&mut self, _: usize) -> Action {
+    fn on_response_trailers(&mut self) -> Action {
         self.once.answered(&self.gate);
         Action::Continue
     }

@@ -2,7 +2,7 @@
 //!
 //! The calls are declared here and not taken from the SDK, because the SDK's panic on a status that they do
 //! not expect, and a panic takes down the worker's VM with every stream in it. Nothing here panics; nothing
-//! outside this file calls the host (`clippy.toml` bans the SDK's calls).
+//! outside this file calls the host.
 #![allow(
     unsafe_code,
     reason = "the ABI is made of raw pointers; this file is where they end"
@@ -135,6 +135,18 @@ unsafe extern "C" {
     fn proxy_register_shared_queue(name: *const u8, len: usize, queue: *mut u32) -> u32;
     fn proxy_enqueue_shared_queue(queue: u32, data: *const u8, len: usize) -> u32;
     fn proxy_dequeue_shared_queue(queue: u32, data: *mut *mut u8, len: *mut usize) -> u32;
+    fn proxy_http_call(
+        cluster: *const u8,
+        cluster_len: usize,
+        headers: *const u8,
+        headers_len: usize,
+        body: *const u8,
+        body_len: usize,
+        trailers: *const u8,
+        trailers_len: usize,
+        timeout_millis: u32,
+        number: *mut u32,
+    ) -> u32;
     fn proxy_set_effective_context(context: u32) -> u32;
     fn proxy_set_tick_period_milliseconds(millis: u32) -> u32;
     fn proxy_define_metric(kind: u32, name: *const u8, len: usize, id: *mut u32) -> u32;
@@ -156,7 +168,7 @@ unsafe fn take(data: *mut u8, len: usize) -> Vec<u8> {
     if data.is_null() {
         Vec::new()
     } else {
-        // SAFETY: the SDK's allocator leaks a boxed slice of exactly `len` bytes, which the host filled.
+        // SAFETY: what was allocated is exactly `len` bytes, which the host filled and nobody else holds.
         unsafe { Vec::from_raw_parts(data, len, len) }
     }
 }
@@ -363,22 +375,34 @@ pub(crate) fn set_context(context: u32) -> Result<(), Failed> {
     done(unsafe { proxy_set_effective_context(context) })
 }
 
-/// Makes a call of our own; returns its number. It belongs to the context of the callback, which has to be the root's.
-///
-/// The one call that is the SDK's: it has to know the number, or it panics when the answer comes.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "only the SDK can note the number of a call"
-)]
+/// Makes a call of our own; returns its number. It belongs to the context of the callback, which has to be the mount's.
+/// `headers` is in the ABI's encoding.
 pub(crate) fn call(
-    cluster: &str,
-    headers: Vec<(&str, &str)>,
+    cluster: &[u8],
+    headers: &[u8],
     body: &[u8],
     timeout: Duration,
 ) -> Result<u32, Failed> {
-    let body = (!body.is_empty()).then_some(body);
-    proxy_wasm::hostcalls::dispatch_http_call(cluster, headers, body, Vec::new(), timeout)
-        .map_err(|_| Failed)
+    /// No trailers, in the ABI's encoding.
+    const NONE: [u8; 4] = [0; 4];
+    let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+    let mut number = 0;
+    // SAFETY: the host reads cluster, headers, body and trailers, and writes the number.
+    done(unsafe {
+        proxy_http_call(
+            cluster.as_ptr(),
+            cluster.len(),
+            headers.as_ptr(),
+            headers.len(),
+            body.as_ptr(),
+            body.len(),
+            NONE.as_ptr(),
+            NONE.len(),
+            millis,
+            &raw mut number,
+        )
+    })?;
+    Ok(number)
 }
 
 /// Has the root context called every so many milliseconds.

@@ -1,9 +1,10 @@
 //! The module that Envoy loads: Tidegate's core behind the proxy-wasm ABI.
 //!
 //! The mount's `root_id` picks the role. [`root`] reads the policy; [`gate`] is the role that decides, [`origin`] the one
-//! behind the cache, [`admin`] the one for operators; every host call is in [`host`].
+//! behind the cache, [`admin`] the one for operators; every host call is in [`host`], and every call by the host in [`callbacks`].
 
 mod admin;
+mod callbacks;
 mod copies;
 mod detached;
 mod facts;
@@ -26,12 +27,3 @@ mod store;
 #[cfg(feature = "test-switches")]
 mod switches;
 mod workers;
-
-#[allow(unsafe_code, reason = "the macro exports the module's entry point")]
-mod entry {
-    use proxy_wasm::traits::RootContext;
-
-    proxy_wasm::main! {{
-        proxy_wasm::set_root_context(|_| -> Box<dyn RootContext> { Box::new(crate::root::Root::new()) });
-    }}
-}

@@ -88,7 +88,7 @@ impl Gate {
         let notifier = &*self.notifier.borrow();
         let key = notifier.key.as_ref().ok_or(Failed)?;
         let (time, signature) = (seconds.to_string(), key.sign(&event, seconds));
-        let headers = vec![
+        let headers = [
             (":method", "POST"),
             (":path", rule.path.as_str()),
             (":authority", rule.host.as_str()),
@@ -102,7 +102,9 @@ impl Gate {
             ("webhook-signature", signature.as_str()),
         ];
         let timeout = Duration::from_nanos(rule.timeout);
-        host::call(&rule.cluster, headers, &event.body, timeout)
+        let headers = headers.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let headers = pairs::write(&headers);
+        host::call(rule.cluster.as_bytes(), &headers, &event.body, timeout)
     }
 
     fn event(&self, rule: &Notify, attempt: &Attempt, now: u64) -> Result<Event, Failed> {

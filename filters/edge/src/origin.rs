@@ -1,11 +1,10 @@
 //! The role `origin`, behind the cache: gives the application its request as the client sent it, decides what a cache may
 //! keep, and seals the response.
 
-use proxy_wasm::traits::{Context, HttpContext};
-use proxy_wasm::types::Action;
 use tidegate_core::cache::origin::{self, Told};
 use tidegate_core::policy::Policy;
 
+use crate::callbacks::{self, Action};
 use crate::copies::apply;
 use crate::host::{self, Map};
 use crate::pairs;
@@ -43,10 +42,8 @@ impl Stream {
     }
 }
 
-impl Context for Stream {}
-
-impl HttpContext for Stream {
-    fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
+impl callbacks::Stream for Stream {
+    fn on_request_headers(&mut self, _: bool) -> Action {
         let bytes = host::header_pairs(Map::Request).unwrap_or_default();
         let headers = pairs::read(&bytes).unwrap_or_default();
         // Without a method the list is not the request's, and what is in it for us cannot be taken out.
@@ -64,7 +61,7 @@ impl HttpContext for Stream {
         proceed(apply(Map::Request, &edits))
     }
 
-    fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
+    fn on_response_headers(&mut self, _: bool) -> Action {
         // What a gate told is done, whatever the policy here says: the two need not change at one moment.
         if self.told.instruction.is_none() && !self.origin.scopes {
             return Action::Continue;

@@ -1,5 +1,5 @@
 //! The policy that `tidegate pack` put into the module. It gives four functions another body, so that a module carries its
-//! policy without being built again; `tools/trim` gives them the one of a module that carries none.
+//! policy without being built again; `tools/finish` gives them the one of a module that carries none.
 #![allow(
     unsafe_code,
     reason = "what is packed is behind functions that this crate does not have"

@@ -2,16 +2,14 @@
 
 use std::rc::Rc;
 
-use proxy_wasm::traits::{Context, HttpContext, RootContext};
-use proxy_wasm::types::{Action, ContextType};
 use tidegate_core::policy::{Policy, json_of_struct};
 
 use crate::admin::{self, Admin};
+use crate::callbacks::Stream;
 use crate::gate::{self, Gate};
 use crate::host::{self, Level};
 use crate::origin::{self, Origin};
 use crate::packed;
-use crate::pairs;
 
 /// How often a gate is called without a request, in milliseconds.
 const TICK_MILLIS: u32 = 1000;
@@ -79,29 +77,9 @@ impl Root {
         }
         Ok(Role::Gate(Rc::new(gate)))
     }
-}
 
-impl Context for Root {
-    fn on_http_call_response(&mut self, number: u32, lines: usize, length: usize, _: usize) {
-        if let Some(Role::Gate(gate)) = &self.role
-            && !gate.notified(number)
-        {
-            gate.called(number, lines, length);
-        }
-    }
-}
-
-/// Dropped when the host deletes the mount. It says before that the mount is done, but would say so of each stream too.
-impl Drop for Root {
-    fn drop(&mut self) {
-        if let Some(Role::Gate(gate)) = &self.role {
-            gate.end();
-        }
-    }
-}
-
-impl RootContext for Root {
-    fn on_configure(&mut self, _: usize) -> bool {
+    /// Reads the policy; `false` where it cannot be served, with the reasons in the log.
+    pub(crate) fn on_configure(&mut self) -> bool {
         match Self::configure() {
             Ok(role) => {
                 self.role = Some(role);
@@ -116,41 +94,47 @@ impl RootContext for Root {
         }
     }
 
-    fn on_queue_ready(&mut self, _: u32) {
-        if let Some(Role::Gate(gate)) = &self.role {
-            gate.make_calls();
+    /// A context for a stream; `None` of a mount without a policy, through which no request goes.
+    pub(crate) fn stream(&self, number: u32) -> Option<Box<dyn Stream>> {
+        Some(match self.role.as_ref()? {
+            Role::Gate(gate) => Box::new(gate::Stream::new(Rc::clone(gate), number)),
+            Role::Origin(origin) => Box::new(origin::Stream::new(*origin)),
+            Role::Admin(admin) => Box::new(admin::Stream::new(Rc::clone(admin))),
+        })
+    }
+
+    /// The gate, if that is the mount's role: the others have work with streams alone.
+    fn gate(&self) -> Option<&Gate> {
+        match &self.role {
+            Some(Role::Gate(gate)) => Some(gate),
+            _ => None,
         }
     }
 
-    fn on_tick(&mut self) {
-        if let Some(Role::Gate(gate)) = &self.role {
+    pub(crate) fn on_tick(&mut self) {
+        if let Some(gate) = self.gate() {
             gate.tick();
         }
     }
 
-    fn get_type(&self) -> Option<ContextType> {
-        Some(ContextType::HttpContext)
-    }
-
-    fn create_http_context(&self, number: u32) -> Option<Box<dyn HttpContext>> {
-        match &self.role {
-            Some(Role::Gate(gate)) => Some(Box::new(gate::Stream::new(Rc::clone(gate), number))),
-            Some(Role::Origin(origin)) => Some(Box::new(origin::Stream::new(*origin))),
-            Some(Role::Admin(admin)) => Some(Box::new(admin::Stream::new(Rc::clone(admin)))),
-            None => Some(Box::new(Unconfigured)),
+    pub(crate) fn on_queue_ready(&mut self) {
+        if let Some(gate) = self.gate() {
+            gate.make_calls();
         }
     }
-}
 
-/// A stream of a mount without a policy. The host makes none, since it refused the configuration; should it ever,
-/// no request goes through.
-struct Unconfigured;
+    pub(crate) fn on_call_response(&mut self, call: u32, lines: usize, length: usize) {
+        if let Some(gate) = self.gate()
+            && !gate.notified(call)
+        {
+            gate.called(call, lines, length);
+        }
+    }
 
-impl Context for Unconfigured {}
-
-impl HttpContext for Unconfigured {
-    fn on_http_request_headers(&mut self, _: usize, _: bool) -> Action {
-        let _ = host::send_response(503, "tidegate_unconfigured", &pairs::write(&[]), &[], -1);
-        Action::Pause
+    /// The host deletes the mount.
+    pub(crate) fn end(&self) {
+        if let Some(gate) = self.gate() {
+            gate.end();
+        }
     }
 }

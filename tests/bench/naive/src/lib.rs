@@ -3,11 +3,6 @@
 //! both find a full bucket, every account keeps its key in shared data for ever, the first caller to send bytes that
 //! are not UTF-8 takes down the worker's VM, and nobody is told when to come back.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the SDK's own calls are part of what is compared"
-)]
-
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proxy_wasm::traits::{Context, HttpContext, RootContext};

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::script::Script;
 use crate::stand::{Played, Stand, charge, policy, settled, within};
-use crate::{is_replay, is_replay_of};
+use crate::{is_problem, is_replay, is_replay_of};
 
 #[tokio::test]
 async fn a21_an_origin_that_is_not_there_frees_the_key() {
@@ -90,6 +90,22 @@ async fn a21_what_envoy_answers_itself_frees_the_key() {
         is_replay_of(&charge(&stand.envoy, by).send().await.unwrap(), &made);
         assert_eq!(stand.origin.count(), 1, "{by}");
     }
+}
+
+#[tokio::test]
+async fn a21_a_call_of_ours_that_has_no_cluster_is_refused_and_frees_the_key() {
+    let stop = json!({"prefix": "/", "headers": [{"name": "x-stop", "present_match": true}]});
+    let mut routes = vec![json!({"match": stop, "direct_response": {"status": 418}})];
+    routes.extend(within("5s"));
+    let rule = policy(&json!({"key": "required", "execution": "detached", "timeout": "1s"}));
+    let stand = Played::start(&rule, |b| b.routes(routes)).await;
+    let stopped = charge(&stand.envoy, "k").header("x-stop", "here");
+    is_problem(&stopped.send().await.unwrap(), 400, "not-recordable");
+    assert_eq!(stand.origin.count(), 0);
+    let made = charge(&stand.envoy, "k").send().await.unwrap();
+    assert_eq!(made.status, 200, "{made:?}");
+    is_replay_of(&charge(&stand.envoy, "k").send().await.unwrap(), &made);
+    assert_eq!(stand.origin.count(), 1);
 }
 
 #[tokio::test]

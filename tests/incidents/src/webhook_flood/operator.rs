@@ -1,6 +1,6 @@
 //! What the operator gets to know, and the source that slows down.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -77,9 +77,12 @@ pub(super) async fn slows_down(envoy: &Envoy, from: Duration) -> Result<After> {
     };
     let mut wait = None;
     for _ in 0..10 {
+        let sent = Instant::now();
         let heard = deliver(at).await?;
         if heard.status == 429 {
             wait = heard.retry_after;
+            // It waits from when it is told, however long that took.
+            at += sent.elapsed();
             break;
         }
     }

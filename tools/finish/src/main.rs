@@ -1,49 +1,19 @@
-//! `tidegate-trim IN OUT`: takes out of a built module the callbacks that no role uses, and what only they need.
-//!
-//! The SDK exports every callback of proxy-wasm, and Envoy calls each one that it finds, once or more for each
-//! request: about a microsecond for nothing. A callback that a role comes to use belongs in [`CALLBACKS`].
-//!
-//! And it puts in what the module asks for a policy that was packed into it: that there is none.
+//! `tidegate-finish IN OUT`: gives a built module what it asks for a policy that was packed into it, that there is none, and
+//! the section by which tools know its version.
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use walrus::{Module, ModuleConfig, RawCustomSection, ValType};
 
 /// The custom section by which tools know the engine's version.
 const VERSION: &str = "tidegate-engine";
 
-/// What the host needs of any module.
-const ABI: [&str; 4] = [
-    "memory",
-    "_initialize",
-    "proxy_abi_version_0_2_1",
-    "proxy_on_memory_allocate",
-];
-
-/// The callbacks that a role has work in.
-const CALLBACKS: [&str; 14] = [
-    "proxy_on_context_create",
-    "proxy_on_vm_start",
-    "proxy_on_configure",
-    "proxy_on_request_headers",
-    "proxy_on_request_body",
-    "proxy_on_request_trailers",
-    "proxy_on_response_headers",
-    "proxy_on_response_body",
-    "proxy_on_response_trailers",
-    "proxy_on_log",
-    "proxy_on_tick",
-    "proxy_on_queue_ready",
-    "proxy_on_http_call_response",
-    "proxy_on_delete",
-];
-
 fn main() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(from), Some(to), None) = (arguments.next(), arguments.next(), arguments.next())
     else {
-        bail!("write `tidegate-trim IN OUT`");
+        bail!("write `tidegate-finish IN OUT`");
     };
     // Names and producers go: no use to Envoy, and one of them names this tool's version.
     let mut config = ModuleConfig::new();
@@ -54,7 +24,6 @@ fn main() -> Result<()> {
         .parse_file(&from)
         .with_context(|| from.display().to_string())?;
     unpacked(&mut module)?;
-    trim(&mut module)?;
     // The version of the workspace is one: this tool's is the engine's.
     module.customs.add(RawCustomSection {
         name: VERSION.to_owned(),
@@ -95,25 +64,5 @@ fn unpacked(module: &mut Module) -> Result<()> {
         })?;
         module.exports.add(export, function);
     }
-    Ok(())
-}
-
-fn trim(module: &mut Module) -> Result<()> {
-    let kept = PACKED.map(|(_, export)| export);
-    let wanted = || ABI.into_iter().chain(CALLBACKS).chain(kept);
-    for name in wanted() {
-        let there = module.exports.iter().any(|export| export.name == name);
-        ensure!(there, "the module has no export `{name}`");
-    }
-    let unused: Vec<_> = module
-        .exports
-        .iter()
-        .filter(|export| !wanted().any(|name| name == export.name))
-        .map(walrus::Export::id)
-        .collect();
-    for export in unused {
-        module.exports.delete(export);
-    }
-    walrus::passes::gc::run(module);
     Ok(())
 }
