@@ -43,9 +43,15 @@ struct Arguments {
 fn main() -> ExitCode {
     let Arguments { format, verb } = Arguments::parse();
     let output = Output::new(format);
+    let changes = verb.changes();
     let exit = verb.run(&output).unwrap_or_else(|error| {
         output.error(&format!("{error:#}"));
         Exit::Unable
     });
+    // Half of a result is none. What was done to an Envoy was done, whoever could be told.
+    let exit = match exit {
+        Exit::Done | Exit::Warned if !changes && !output::is_written() => Exit::Unable,
+        exit => exit,
+    };
     exit.into()
 }

@@ -3,6 +3,7 @@
 //! A terminal may go away and a disk be full. What cannot be told is not told: nothing that is being done ends for it.
 
 use std::io::{ErrorKind, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
@@ -33,6 +34,14 @@ pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// What matters less.
 pub(crate) const QUIET: Style = Style::new().dimmed();
 
+/// Whether a part of the result could not be written.
+static UNWRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether the result is as a whole where it was to be written.
+pub(crate) fn is_written() -> bool {
+    !UNWRITTEN.load(Ordering::Relaxed)
+}
+
 impl Output {
     pub(crate) const fn new(format: Format) -> Self {
         Self { format }
@@ -50,10 +59,12 @@ impl Output {
         }
     }
 
-    /// Prints a result that is the same in every format. A reader that has seen enough and gone is no error.
+    /// Prints a result that is the same in every format. A reader that has seen enough and gone is no error; any other is told
+    /// once, and [`is_written`] knows.
     pub(crate) fn result(self, text: impl std::fmt::Display) {
         if let Err(error) = writeln!(anstream::stdout(), "{text}")
             && error.kind() != ErrorKind::BrokenPipe
+            && !UNWRITTEN.swap(true, Ordering::Relaxed)
         {
             self.error(&format!("the result cannot be written: {error}"));
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::packed;
 
@@ -67,11 +67,17 @@ pub fn cases(policy: &Path) -> PathBuf {
     policy.with_extension("test.json")
 }
 
-/// Puts `bytes` at `path` by a rename, so that nobody ever reads half of them. Everybody may read it.
+/// Puts `bytes` at `path` by a rename, so that nobody ever reads half of them. Everybody may read it. Where a symbolic link is
+/// there, the file that it leads to is replaced.
 ///
 /// # Errors
-/// It cannot be written; what was there stays.
+/// It is there and no file, a device for one, which a rename would put an end to; or it cannot be written. What was there stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let shown = path.display();
+    if path.exists() && !path.is_file() {
+        bail!("`{shown}` is no file, and would be replaced; name a file");
+    }
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -87,8 +93,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
                 .set_permissions(fs::Permissions::from_mode(0o644))?;
         }
         next.as_file().sync_all()?;
-        next.persist(path)?;
+        next.persist(&path)?;
         Ok(())
     };
-    write().with_context(|| format!("`{}` cannot be written", path.display()))
+    write().with_context(|| format!("`{shown}` cannot be written"))
 }

@@ -220,3 +220,13 @@ fn watching_runs_again_when_a_file_changes() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn a_step_that_would_never_run_is_a_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let never = cases(429).replace("\"times\":2", "\"times\":0");
+    write(folder.path(), POLICY, Some(&never));
+    let ran = run_in(folder.path(), &["test", "."]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.out.contains("integer `0`"), "{ran:?}");
+}

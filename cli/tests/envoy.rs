@@ -652,6 +652,19 @@ fn resources_that_are_sent_apart_are_part_of_their_envoy() {
 }
 
 #[test]
+fn a_configuration_in_which_nothing_is_deserves_a_look() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("policy.json"), policy("")).unwrap();
+    for text in ["", "# envoy\n", "{}"] {
+        fs::write(folder.path().join("envoy.yaml"), text).unwrap();
+        let arguments = ["lint", "policy.json", "--envoy", "envoy.yaml"];
+        let ran = run_in(folder.path(), &arguments);
+        assert_eq!(ran.status, 3, "{ran:?}");
+        assert!(ran.out.contains("there is nothing in this file"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_configuration_that_is_no_yaml_is_a_mistake() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("policy.json"), policy("")).unwrap();

@@ -214,6 +214,33 @@ fn a_limit_that_nothing_uses() {
     );
 }
 
+#[test]
+fn a_limit_of_which_all_strangers_share_a_bucket() {
+    let told = |otherwise: &str, per: &[&str], anonymous: &str| {
+        warnings(json!({
+            "limits": {"own": {"per": per, "otherwise": otherwise, "rate": "1/s"}},
+            "routes": [{"name": "r", "limits": ["own"], "anonymous": anonymous}],
+        }))
+    };
+    for otherwise in ["route", "method", "host"] {
+        assert_eq!(
+            told(otherwise, &["account"], "address"),
+            [format!(
+                "$.limits.own.otherwise `{otherwise}` is the same for all strangers, who so share one bucket of `own`, and one of them can use it up; write `address`"
+            )]
+        );
+    }
+    // Who is nobody is refused, is told apart by the address, or cannot be.
+    for (otherwise, per, anonymous) in [
+        ("route", &["account"][..], "deny"),
+        ("route", &["account", "address"], "address"),
+        ("host", &["route"], "address"),
+        ("address", &["account"], "address"),
+    ] {
+        assert_eq!(told(otherwise, per, anonymous), Vec::<String>::new());
+    }
+}
+
 /// The warnings about a ceiling and a narrower limit, both on every request.
 fn ceiling(ceiling: Value, account: Value) -> Vec<String> {
     warnings(

@@ -119,3 +119,26 @@ fn a_reader_that_has_gone_is_no_error() {
         );
     }
 }
+
+#[test]
+fn half_of_a_result_is_none() {
+    for arguments in [
+        &["schema"][..],
+        &["completions", "bash"],
+        &["lint", "policies/tenant-cache/doubt", "--format", "json"],
+        &["test", "policies"],
+        &["explain", "policies/first-limit", "--request", "/"],
+        &["diff", "policies/first-limit", "policies/plans"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_tidegate"))
+            .args(arguments)
+            .current_dir(root())
+            .stdout(std::fs::File::create("/dev/full").unwrap())
+            .output()
+            .unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {err}");
+        let told = err.matches("the result cannot be written").count();
+        assert_eq!(told, 1, "{arguments:?}: {err}");
+    }
+}

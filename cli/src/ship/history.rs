@@ -130,7 +130,12 @@ impl History {
             Some(Begun::Ship) => 1,
             None => {
                 let there = standing.iter().position(|(_, entry)| entry.is(slot, found));
-                there.map_or(0, |there| there.saturating_add(1))
+                there.map_or(0, |there| {
+                    // What was shipped twice stands here twice.
+                    let same = standing.iter().skip(there);
+                    let same = same.take_while(|(_, entry)| entry.is(slot, found));
+                    there.saturating_add(same.count())
+                })
             }
         };
         let mut before = standing.into_iter().skip(gone);

@@ -49,6 +49,11 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    /// Whether it is there to change what an Envoy runs, and not to print.
+    pub(crate) const fn changes(&self) -> bool {
+        matches!(self, Self::Ship(_) | Self::Rollback(_))
+    }
+
     /// Does it.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tidegate_core::cases::{self, Cases};
@@ -50,6 +50,13 @@ struct Report<'a> {
 impl Pack {
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         let file = policy_file::file(&self.policy);
+        let real = |path: &std::path::Path| path.canonicalize().ok();
+        if real(&self.output).is_some_and(|output| real(&file) == Some(output)) {
+            bail!(
+                "`{}` is the policy itself, and would be replaced by the module; name another file",
+                self.output.display()
+            );
+        }
         let document = policy_file::document(&file)?;
         let linted = lint::policy(&file, &document);
         for finding in &linted.findings {

@@ -193,3 +193,27 @@ fn a_policy_that_is_not_there_or_a_folder_that_cannot_be_written_is_another_stat
     );
     fails(&stand.run(&["pack", "."]), 2, "--output");
 }
+
+#[test]
+#[cfg(unix)]
+fn only_a_file_is_replaced_and_never_the_policy() {
+    let stand = Stand::new();
+    let engine = ["--engine", "engine.wasm"];
+    let to = |name: &str| stand.run(&[&["pack", ".", "-o", name], &engine[..]].concat());
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(stand.at("pipe"))
+        .status();
+    assert!(pipe.unwrap().success());
+    for name in ["pipe", ".."] {
+        fails(&to(name), 4, "is no file, and would be replaced");
+    }
+    fails(&to("policy.json"), 4, "is the policy itself");
+    assert_eq!(stand.read("policy.json"), POLICY.as_bytes());
+    // A link stays one.
+    stand.write("real.wasm", "");
+    std::os::unix::fs::symlink("real.wasm", stand.at("link.wasm")).unwrap();
+    assert!(to("link.wasm").status.success());
+    assert!(stand.at("link.wasm").is_symlink());
+    assert_eq!(stand.read("real.wasm"), stand.read("link.wasm"));
+    assert!(stand.read("real.wasm").starts_with(b"\0asm"));
+}

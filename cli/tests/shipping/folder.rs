@@ -91,6 +91,17 @@ fn each_rollback_goes_one_further_back_and_no_further_than_there_is() {
 }
 
 #[test]
+fn what_was_shipped_twice_is_gone_back_from_at_once() {
+    let stand = Stand::new();
+    for file in ["1.wasm", "2.wasm", "2.wasm", "2.wasm"] {
+        stand.done(&["ship", file]);
+    }
+    assert_eq!(stand.done(&["rollback"])["version"], "1");
+    stand.done(&["ship", "2.wasm"]);
+    assert_eq!(stand.done(&["rollback"])["version"], "1");
+}
+
+#[test]
 fn the_history_does_not_grow_for_ever() {
     let stand = Stand::new();
     for _ in 0..20 {

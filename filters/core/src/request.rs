@@ -110,9 +110,11 @@ impl<'a> Request<'a> {
         self.path.get(mark..)?.get(1..)
     }
 
-    /// The authority in lower case, without its port.
+    /// The host that the authority names, in lower case, as origins read it: without the port, without what may stand before an `@`
+    /// (RFC 9110, section 4.2.4), and without the dot of an absolute name, so that `api.example.com.` is no way past a route.
     pub fn host(&self) -> Vec<u8> {
-        let authority = self.authority;
+        let parts = self.authority.rsplit(|byte| *byte == b'@');
+        let authority = parts.take(1).next().unwrap_or_default();
         let end = match authority.iter().rposition(|byte| *byte == b':') {
             Some(colon)
                 if authority
@@ -123,14 +125,48 @@ impl<'a> Request<'a> {
             }
             _ => authority.len(),
         };
-        authority
-            .get(..end)
-            .unwrap_or_default()
-            .to_ascii_lowercase()
+        let mut host = authority.get(..end).unwrap_or_default();
+        while let Some(relative) = host.strip_suffix(b".") {
+            host = relative;
+        }
+        host.to_ascii_lowercase()
     }
 }
 
 /// A byte of a header name as some origins read it: they take underscores for hyphens.
 pub(crate) const fn hyphened(byte: u8) -> u8 {
     if byte == b'_' { b'-' } else { byte }
+}
+
+#[cfg(all(test, feature = "cases"))]
+mod tests {
+    use super::Request;
+    use crate::cases::CaseFacts;
+
+    #[test]
+    fn a_host_is_what_origins_read_it_as() {
+        for (authority, host) in [
+            ("api.example.com", "api.example.com"),
+            ("API.example.com:8443", "api.example.com"),
+            ("api.example.com:", "api.example.com"),
+            ("api.example.com.", "api.example.com"),
+            ("api.example.com.:443", "api.example.com"),
+            ("api.example.com..", "api.example.com"),
+            ("amy@api.example.com", "api.example.com"),
+            ("amy:1@other@api.example.com.:80", "api.example.com"),
+            ("[2001:DB8::1]:80", "[2001:db8::1]"),
+            ("[2001:db8::1]", "[2001:db8::1]"),
+            ("@", ""),
+            ("", ""),
+        ] {
+            let request = Request {
+                method: b"GET",
+                path: b"/",
+                authority: authority.as_bytes(),
+                headers: &[],
+                facts: &CaseFacts::default(),
+            };
+            assert_eq!(request.host(), host.as_bytes(), "{authority}");
+        }
+    }
 }

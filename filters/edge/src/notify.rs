@@ -63,6 +63,9 @@ impl Gate {
         };
         self.log_refused(&looked.lines);
         self.metrics.count_given_up(looked.given_up);
+        if looked.failed > 0 {
+            self.metrics.count_store_error();
+        }
         if let Some(rule) = &self.policy.notify {
             for attempt in looked.attempts {
                 self.send(rule, attempt, now);

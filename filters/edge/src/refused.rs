@@ -35,12 +35,11 @@ impl Gate {
             return;
         }
         let (store, _) = &mut *self.state.borrow_mut();
-        match drive::tell(store, &self.policy, recent, now) {
-            Ok((lines, lost)) => {
-                self.log_refused(&lines);
-                self.metrics.count_untracked(lost);
-            }
-            Err(_) => self.metrics.count_store_error(),
+        let told = drive::tell(store, &self.policy, recent, now);
+        self.log_refused(&told.lines);
+        self.metrics.count_untracked(told.lost);
+        if told.failed > 0 {
+            self.metrics.count_store_error();
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) struct Worker {
     number: Option<[u8; 8]>,
     /// The labels of its metric.
     labels: String,
+    /// The gauges by their labels. Envoy keeps each definition of a metric for ever, also of one that it has.
+    gauges: Vec<(String, u32)>,
 }
 
 /// A mount as it is noted.
@@ -42,6 +44,7 @@ impl Worker {
                 packed::id(),
                 policy.enforced_percent()
             ),
+            gauges: Vec::new(),
         }
     }
 
@@ -74,9 +77,26 @@ impl Worker {
         // Who could not note it does so next time.
         if noted.is_ok() {
             for (labels, count) in counts {
-                record(&labels, count);
+                self.record(labels, count);
             }
         }
+    }
+
+    fn record(&mut self, labels: String, count: u64) {
+        let known = self.gauges.iter().find(|(known, _)| *known == labels);
+        let id = match known {
+            Some((_, id)) => *id,
+            None if self.gauges.len() < MOST_MOUNTS => {
+                let name = format!("tidegate_workers.{labels}");
+                let Ok(id) = host::define_metric(MetricKind::Gauge, &name) else {
+                    return;
+                };
+                self.gauges.push((labels, id));
+                id
+            }
+            None => return,
+        };
+        let _ = host::record_metric(id, count);
     }
 }
 
@@ -100,13 +120,6 @@ pub(crate) fn running(policy: &Policy, now: u64) -> Vec<(String, u64)> {
 fn count(mounts: &[Mount<'_>], labels: &str) -> u64 {
     let same = mounts.iter().filter(|mount| mount.labels == labels);
     u64::try_from(same.count()).unwrap_or(u64::MAX)
-}
-
-fn record(labels: &str, count: u64) {
-    let name = format!("tidegate_workers.{labels}");
-    if let Ok(id) = host::define_metric(MetricKind::Gauge, &name) {
-        let _ = host::record_metric(id, count);
-    }
 }
 
 /// The mounts that are noted, as far as the bytes are ours.

@@ -68,6 +68,13 @@ pub fn envoys(policies: &[Policy], paths: &[PathBuf]) -> Result<(usize, Vec<Find
     }
     let read = files.len().saturating_add(findings.len());
     let mut found = Findings::default();
+    for (index, file) in files.iter().enumerate() {
+        // A wrong path must not pass for a configuration without faults.
+        if file.value.is_null() || file.value == serde_json::json!({}) {
+            let root = Node::root(index, &file.value);
+            found.warn(&root, "there is nothing in this file; give what Envoy is started with, or a file of resources");
+        }
+    }
     for envoy in apart(&files) {
         one(policies, &files, &envoy, &mut found);
     }

@@ -4,6 +4,7 @@ mod canary;
 mod ceiling;
 mod order;
 mod scope;
+mod strangers;
 mod unreachable;
 mod unused;
 mod wider;
@@ -18,6 +19,7 @@ pub(super) fn all(policy: &Policy) -> Vec<Mistake> {
         ceiling::warnings(policy),
         order::warnings(policy),
         scope::warnings(policy),
+        strangers::warnings(policy),
         canary::warnings(policy),
     ]
     .concat()

@@ -2,7 +2,8 @@
 //! `X-RateLimit-*`.
 //!
 //! For each limit that can refuse, in the order checked:
-//! - `q` is its burst and `w` the seconds in which an empty bucket refills, rounded up: `q` / `w` is the rate.
+//! - `q` is its burst and `w` the seconds in which an empty bucket refills, rounded up: where it is a
+//!   whole number, `q` / `w` is the rate.
 //! - `r` is the whole units left, `t` the seconds until there is one more, rounded up; of a limit that
 //!   refuses, `t` is the seconds until it admits this request. No `t` is later than `Retry-After`
 //!   (section 6 of the draft).

@@ -21,6 +21,8 @@ pub use retries::{envoy_member, retries};
 pub use run::{Failure, run, run_case};
 pub use share::in_share;
 
+use core::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 /// A `policy.test.json`.
@@ -49,7 +51,7 @@ pub struct Step {
     #[serde(default)]
     pub at_ms: u64,
     /// How often: 1 if not given.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "at_least_once")]
     pub times: u32,
     /// The request.
     pub request: CaseRequest,
@@ -62,6 +64,11 @@ pub struct Step {
 
 const fn one() -> u32 {
     1
+}
+
+/// A step that never runs would expect nothing, and pass.
+fn at_least_once<'de, D: serde::Deserializer<'de>>(times: D) -> Result<u32, D::Error> {
+    Ok(NonZeroU32::deserialize(times)?.get())
 }
 
 /// A request.

@@ -36,21 +36,28 @@ pub struct Looked {
     pub attempts: Vec<Attempt>,
     /// How many events were given up.
     pub given_up: u64,
+    /// How many sets the store failed: they are looked through the next time.
+    pub failed: u64,
 }
 
-/// Tells the others what a worker has seen; returns what is to be logged of it, and how many refusals found no room. What could
-/// not be told stays where it is, for the next time.
-///
-/// # Errors
-/// The store's.
-pub fn tell<S: Store>(
-    store: &mut S,
-    policy: &Policy,
-    recent: &mut Recent,
-    now: u64,
-) -> Result<(Vec<Line>, u64), StoreError> {
-    let mut lines = Vec::new();
-    let mut lost = recent.take_lost();
+/// What came of telling the others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// What is to be logged.
+    pub lines: Vec<Line>,
+    /// How many refusals found no room.
+    pub lost: u64,
+    /// How many sets the store failed.
+    pub failed: u64,
+}
+
+/// Tells the others what a worker has seen. What could not be told, since the store failed its set, stays where it is for the next
+/// time.
+pub fn tell<S: Store>(store: &mut S, policy: &Policy, recent: &mut Recent, now: u64) -> Told {
+    let mut told = Told {
+        lost: recent.take_lost(),
+        ..Told::default()
+    };
     let mut scopes: Vec<_> = recent.seen.keys().map(|s| (set_of(s.key), *s)).collect();
     scopes.sort_unstable_by_key(|(set, _)| *set);
     for together in scopes.chunk_by(|(one, _), (other, _)| one == other) {
@@ -58,8 +65,8 @@ pub fn tell<S: Store>(
             continue;
         };
         let scopes = || together.iter().map(|(_, scope)| scope);
-        let room = MOST_LINES.saturating_sub(lines.len());
-        let (logged, without_room) = change(store, *set, |entries| {
+        let room = MOST_LINES.saturating_sub(told.lines.len());
+        let changed = change(store, *set, |entries| {
             let mut lines = Vec::new();
             let mut lost: u64 = 0;
             for (scope, seen) in scopes().filter_map(|scope| recent.seen.get_key_value(scope)) {
@@ -81,14 +88,18 @@ pub fn tell<S: Store>(
                 }
             }
             (true, (lines, lost))
-        })?;
-        lines.extend(logged);
-        lost = lost.saturating_add(without_room);
+        });
+        let Ok((lines, lost)) = changed else {
+            told.failed = told.failed.saturating_add(1);
+            continue;
+        };
+        told.lines.extend(lines);
+        told.lost = told.lost.saturating_add(lost);
         for scope in scopes() {
             recent.seen.remove(scope);
         }
     }
-    Ok((lines, lost))
+    told
 }
 
 fn id(policy: &Policy, scope: &Scope) -> Id {
@@ -104,7 +115,7 @@ fn id(policy: &Policy, scope: &Scope) -> Id {
 /// `None`: somebody has.
 ///
 /// # Errors
-/// The store's.
+/// The store's, where it cannot be told whose turn it is.
 pub fn look<S: Store>(
     store: &mut S,
     policy: &Policy,
@@ -117,7 +128,7 @@ pub fn look<S: Store>(
     for set in 0..SETS {
         let lines = MOST_LINES.saturating_sub(looked.lines.len());
         let events = MOST_EVENTS.saturating_sub(looked.attempts.len());
-        let found = change(store, set, |entries| {
+        let changed = change(store, set, |entries| {
             let before = entries.clone();
             let mut looked = Looked::default();
             for entry in &mut *entries {
@@ -130,7 +141,10 @@ pub fn look<S: Store>(
                         example: Example::default(),
                     });
                 }
-                let Some(rule) = &policy.notify else { continue };
+                let Some(rule) = &policy.notify else {
+                    entry.tell_nobody(policy.pause(), now);
+                    continue;
+                };
                 if looked.attempts.len() >= events {
                     continue;
                 }
@@ -144,7 +158,11 @@ pub fn look<S: Store>(
                 }
             }
             (*entries != before, looked)
-        })?;
+        });
+        let Ok(found) = changed else {
+            looked.failed = looked.failed.saturating_add(1);
+            continue;
+        };
         looked.lines.extend(found.lines);
         looked.attempts.extend(found.attempts);
         looked.given_up = looked.given_up.saturating_add(found.given_up);

@@ -6,6 +6,8 @@
 //!                                   '--given up--> given-up --over--> quiet                  '--given up--> quiet
 //! ```
 //!
+//! What is refused again before anybody was told that it is over is not over: no further attempt is made until it is.
+//!
 //! An attempt is claimed by a swap, with a lease: whoever claimed it and dies has made an attempt that failed.
 
 use super::entry::Entry;
@@ -141,7 +143,7 @@ impl Entry {
             _ => {}
         }
         let kind = notice.phase.event()?;
-        if now < notice.due {
+        if now < notice.due || (kind == Kind::Over && !over) {
             return None;
         }
         if notice.attempts >= MOST_ATTEMPTS {
@@ -151,6 +153,13 @@ impl Entry {
         notice.attempts = notice.attempts.saturating_add(1);
         notice.due = now.saturating_add(rule.timeout).saturating_add(LEASE);
         Some(Due::Send(kind))
+    }
+
+    /// Nobody outside is told any more: what somebody was told of is over by itself, and its place is free for others.
+    pub(super) fn tell_nobody(&mut self, pause: u64, now: u64) {
+        if self.notice.phase != Phase::Quiet && now.saturating_sub(self.last) > pause {
+            self.end(now);
+        }
     }
 
     /// Whether it has been refused for long, by a limit that is enforced, and nobody was told of it a while ago.

@@ -230,7 +230,7 @@ pub enum Dimension {
     Route,
     /// The method; what is not registered counts as one.
     Method,
-    /// The authority, in lower case, without the port.
+    /// The host that the authority names, in lower case.
     Host,
     /// A request header; the name is in lower case.
     Header(String),

@@ -176,6 +176,49 @@ fn what_goes_on_after_all_is_not_over() {
 }
 
 #[test]
+fn nobody_is_told_that_it_is_over_while_it_goes_on() {
+    let mut stand = Stand::new();
+    let mut events = Vec::new();
+    let mut sent = |stand: &mut Stand, attempt: Attempt, second| {
+        // The receiver is away when it seems over.
+        let delivered = !(100..150).contains(&second);
+        stand.settle(&attempt, delivered, second);
+        events.push((attempt.kind, delivered, second));
+    };
+    stand.refused(0..=70, &mut sent);
+    for second in 71..=110 {
+        stand.look(second, &mut sent);
+    }
+    stand.refused(111..=2_000, &mut sent);
+    for second in 2_001..=2_100 {
+        stand.look(second, &mut sent);
+    }
+    let delivered: Vec<_> = events.iter().filter(|event| event.1).collect();
+    assert!(
+        matches!(
+            delivered[..],
+            [(Kind::Started, ..), (Kind::Over, _, 2_031..=2_100)]
+        ),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_policy_that_tells_nobody_frees_the_places_of_those_who_were_told_of() {
+    let mut stand = Stand::new();
+    let mut sent = |stand: &mut Stand, attempt: Attempt, second| {
+        stand.settle(&attempt, true, second);
+    };
+    stand.refused(0..=70, &mut sent);
+    assert_eq!(known(&mut stand.store)[0].notice.phase, Phase::Told);
+    stand.worker = Worker::new(|_| {});
+    stand.refused(71..=72, &mut sent);
+    assert_eq!(known(&mut stand.store)[0].notice.phase, Phase::Told);
+    stand.look(72 + 3_600, &mut sent);
+    assert_eq!(known(&mut stand.store)[0].notice.phase, Phase::Quiet);
+}
+
+#[test]
 fn shadow_and_rules_that_are_no_limits_tell_nobody() {
     let mut stand = Stand::new();
     for second in 0..=300 {

@@ -1,9 +1,9 @@
 //! What is known of scopes.
 
 use serde_json::{Value, json};
-use tidegate_core::key::Key;
+use tidegate_core::key::{Key, Secret};
 use tidegate_core::ledger::{Example, Recent, SETS, drive, recent, set};
-use tidegate_core::store::{MemoryStore, Slot, Store as _};
+use tidegate_core::store::{MemoryStore, Slot, Store, StoreError, Swap, Version};
 use tidegate_core::table;
 
 use crate::{NOW, S, Worker, known};
@@ -170,8 +170,64 @@ fn a_worker_holds_a_bounded_number_and_counts_the_rest() {
         worker.get(store, &key, NOW);
         worker.get(store, &key, NOW);
     }
-    let (_, lost) = drive::tell(store, &worker.policy, &mut worker.recent, NOW).unwrap();
-    assert_eq!(lost, 10);
+    let told = drive::tell(store, &worker.policy, &mut worker.recent, NOW);
+    assert_eq!(told.lost, 10);
+}
+
+/// A store in which others write one set of scopes all the time: the second that is written, while `busy`.
+struct Busy {
+    store: MemoryStore,
+    written: Vec<u32>,
+    busy: bool,
+}
+
+impl Store for Busy {
+    fn secret(&self) -> Secret {
+        self.store.secret()
+    }
+
+    fn read(&mut self, slot: Slot) -> Result<(Vec<u8>, Version), StoreError> {
+        self.store.read(slot)
+    }
+
+    fn swap(&mut self, slot: Slot, version: Version, bytes: &[u8]) -> Result<Swap, StoreError> {
+        if let Slot::Refused(set) = slot {
+            if !self.written.contains(&set) {
+                self.written.push(set);
+            }
+            if self.busy && self.written.get(1) == Some(&set) {
+                return Ok(Swap::Lost);
+            }
+        }
+        self.store.swap(slot, version, bytes)
+    }
+}
+
+#[test]
+fn a_set_that_others_write_all_the_time_costs_no_line_of_another() {
+    const SCOPES: usize = 12;
+    let store = &mut MemoryStore::new();
+    let mut worker = Worker::new(plain);
+    for account in 0..SCOPES {
+        let key = account.to_string();
+        worker.get(store, &key, NOW);
+        worker.get(store, &key, NOW);
+    }
+    let mut store = Busy {
+        store: core::mem::take(store),
+        written: Vec::new(),
+        busy: true,
+    };
+    let first = drive::tell(&mut store, &worker.policy, &mut worker.recent, NOW + S);
+    assert_eq!(first.failed, 1);
+    store.busy = false;
+    let then = drive::tell(&mut store, &worker.policy, &mut worker.recent, NOW + 2 * S);
+    assert_eq!(then.failed, 0);
+    let logged = [first.lines, then.lines].concat();
+    let mut keys: Vec<_> = logged.iter().map(|line| line.entry.id.key).collect();
+    keys.sort_unstable_by_key(|key| key.to_bytes());
+    keys.dedup();
+    assert_eq!((logged.len(), keys.len()), (SCOPES, SCOPES));
 }
 
 #[test]

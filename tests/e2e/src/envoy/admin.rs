@@ -57,6 +57,18 @@ impl Envoy {
         }))
     }
 
+    /// Has Envoy log each call of a module by the host, and of the host by a module.
+    ///
+    /// # Errors
+    ///
+    /// Envoy does not answer.
+    pub async fn trace_modules(&self) -> Result<()> {
+        let url = format!("{}/logging?wasm=trace", self.admin());
+        let answer = self.client.post(url).send().await?;
+        ensure!(answer.status == 200, "{answer:?}");
+        Ok(())
+    }
+
     /// The heap that Envoy's allocator has given out, in bytes.
     ///
     /// # Errors

@@ -48,3 +48,29 @@ async fn each_version_is_counted_while_it_runs() {
     assert_eq!(envoy.update_policy(&first).await.unwrap(), Reload::Accepted);
     run(&envoy, &[("1", "100", 4.0), ("2", "0", 0.0)]).await;
 }
+
+#[tokio::test]
+async fn nothing_is_defined_anew_each_second() {
+    let envoy = Envoy::builder().policy(&policy("1", 9, &json!({})));
+    let envoy = envoy.start().await.unwrap();
+    run(&envoy, &[("1", "100", 2.0)]).await;
+    // Envoy keeps each definition of a metric for ever, also of one that it has.
+    let defined = || envoy.log().matches("proxy_define_metric(").count();
+    let recorded = || envoy.log().matches("proxy_record_metric(").count();
+    envoy.trace_modules().await.unwrap();
+    // Whatever begins in these two looks is done.
+    eventually(SOON, async || {
+        ensure!(recorded() >= 4, "{}", recorded());
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let before = (defined(), recorded());
+    eventually(SOON, async || {
+        ensure!(recorded() >= before.1 + 6, "{}", recorded());
+        Ok(())
+    })
+    .await
+    .unwrap();
+    assert_eq!(defined(), before.0);
+}

@@ -64,6 +64,9 @@ fn host(text: String, at: ValuePointerRef<'_>, faults: &mut Faults) -> Option<St
     let message = if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
         let lower = crate::policy::mistake::shown(&text.to_ascii_lowercase());
         format!("hosts are compared in lower case; write `{lower}`")
+    } else if let Some(relative) = text.strip_suffix('.') {
+        let relative = crate::policy::mistake::shown(relative);
+        format!("hosts are compared without the dot at their end; write `{relative}`")
     } else if !bracketed && text.contains(':') {
         format!("`{shown}` is not a host; leave out scheme and port, like `api.example.com`")
     } else if text.len() > 255
