@@ -13,6 +13,8 @@ use core::hash::{BuildHasherDefault, Hasher};
 use core::ptr::{NonNull, null_mut};
 use std::alloc::{Layout, alloc};
 use std::collections::HashMap;
+use std::rc::Rc;
+use std::thread::LocalKey;
 
 use crate::host;
 use crate::pairs;
@@ -84,33 +86,38 @@ impl Hasher for Numbers {
 type Contexts<T> = RefCell<HashMap<u32, T, BuildHasherDefault<Numbers>>>;
 
 thread_local! {
-    static MOUNTS: Contexts<Root> = RefCell::default();
-    static STREAMS: Contexts<Box<dyn Stream>> = RefCell::default();
+    static MOUNTS: Contexts<Rc<Root>> = RefCell::default();
+    /// A stream is away while it is called.
+    static STREAMS: Contexts<Option<Box<dyn Stream>>> = RefCell::default();
 }
 
-/// What a context says, `unknown` where there is none of that number. The host does not call while it is called.
-fn ask<T, R>(
-    contexts: &'static std::thread::LocalKey<Contexts<T>>,
-    number: u32,
-    unknown: R,
-    ask: impl FnOnce(&mut T) -> R,
+/// Does something with what is known of contexts. Nothing in it calls the host, which may call back before it returns: a call of
+/// our own runs the filters of its cluster, and one of them may be a mount in this VM.
+fn with<T, R: Default>(
+    contexts: &'static LocalKey<Contexts<T>>,
+    done: impl FnOnce(&mut HashMap<u32, T, BuildHasherDefault<Numbers>>) -> R,
 ) -> R {
     contexts.with(|contexts| match contexts.try_borrow_mut() {
-        Ok(mut contexts) => contexts.get_mut(&number).map_or(unknown, ask),
-        Err(_) => unknown,
+        Ok(mut contexts) => done(&mut contexts),
+        Err(_) => R::default(),
     })
 }
 
-fn note<T>(contexts: &'static std::thread::LocalKey<Contexts<T>>, number: u32, context: T) {
-    contexts.with(|contexts| {
-        if let Ok(mut contexts) = contexts.try_borrow_mut() {
-            contexts.insert(number, context);
-        }
-    });
+fn mount(number: u32) -> Option<Rc<Root>> {
+    with(&MOUNTS, |mounts| mounts.get(&number).map(Rc::clone))
 }
 
-fn forget<T>(contexts: &'static std::thread::LocalKey<Contexts<T>>, number: u32) -> Option<T> {
-    contexts.with(|contexts| contexts.try_borrow_mut().ok()?.remove(&number))
+/// Calls a stream; `None` where there is none of that number.
+fn stream<R>(number: u32, called: impl FnOnce(&mut dyn Stream) -> R) -> Option<R> {
+    let mut stream = with(&STREAMS, |streams| streams.get_mut(&number)?.take())?;
+    let result = called(stream.as_mut());
+    with(&STREAMS, |streams| {
+        // One that was deleted meanwhile is not noted again.
+        if let Some(place) = streams.get_mut(&number) {
+            *place = Some(stream);
+        }
+    });
+    Some(result)
 }
 
 #[unsafe(no_mangle)]
@@ -137,11 +144,15 @@ extern "C" fn proxy_on_memory_allocate(size: usize) -> *mut u8 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_context_create(number: u32, mount: u32) {
-    if mount == 0 {
-        note(&MOUNTS, number, Root::new());
-    } else if let Some(stream) = ask(&MOUNTS, mount, None, |root| root.stream(number)) {
-        note(&STREAMS, number, stream);
+extern "C" fn proxy_on_context_create(number: u32, root: u32) {
+    if root == 0 {
+        with(&MOUNTS, |mounts| {
+            mounts.insert(number, Rc::new(Root::new()));
+        });
+    } else if let Some(stream) = mount(root).and_then(|root| root.stream(number)) {
+        with(&STREAMS, |streams| {
+            streams.insert(number, Some(stream));
+        });
     }
 }
 
@@ -151,37 +162,41 @@ extern "C" fn proxy_on_vm_start(_mount: u32, _size: usize) -> bool {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_configure(mount: u32, _size: usize) -> bool {
-    ask(&MOUNTS, mount, false, Root::on_configure)
+extern "C" fn proxy_on_configure(number: u32, _size: usize) -> bool {
+    mount(number).is_some_and(|root| root.on_configure())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_tick(mount: u32) {
-    ask(&MOUNTS, mount, (), Root::on_tick);
+extern "C" fn proxy_on_tick(number: u32) {
+    if let Some(root) = mount(number) {
+        root.on_tick();
+    }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_queue_ready(mount: u32, _queue: u32) {
-    ask(&MOUNTS, mount, (), Root::on_queue_ready);
+extern "C" fn proxy_on_queue_ready(number: u32, _queue: u32) {
+    if let Some(root) = mount(number) {
+        root.on_queue_ready();
+    }
 }
 
 /// The answer to a call of our own has come, or will not: then it has no headers. Calls are made on the mount alone.
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_http_call_response(
-    mount: u32,
+    number: u32,
     call: u32,
     lines: usize,
     length: usize,
     _trailers: usize,
 ) {
-    ask(&MOUNTS, mount, (), |root| {
+    if let Some(root) = mount(number) {
         root.on_call_response(call, lines, length);
-    });
+    }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_request_headers(stream: u32, _lines: usize, ends: bool) -> Action {
-    ask(&STREAMS, stream, None, |s| Some(s.on_request_headers(ends))).unwrap_or_else(|| {
+extern "C" fn proxy_on_request_headers(number: u32, _lines: usize, ends: bool) -> Action {
+    stream(number, |stream| stream.on_request_headers(ends)).unwrap_or_else(|| {
         // Nobody decides about it: it belongs to a mount without a policy, which the host has refused.
         let _ = host::send_response(503, "tidegate_unconfigured", &pairs::write(&[]), &[], -1);
         Action::Pause
@@ -189,48 +204,41 @@ extern "C" fn proxy_on_request_headers(stream: u32, _lines: usize, ends: bool) -
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_request_body(stream: u32, length: usize, ends: bool) -> Action {
-    ask(&STREAMS, stream, Action::Pause, |s| {
-        s.on_request_body(length, ends)
-    })
+extern "C" fn proxy_on_request_body(number: u32, length: usize, ends: bool) -> Action {
+    stream(number, |stream| stream.on_request_body(length, ends)).unwrap_or(Action::Pause)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_request_trailers(stream: u32, _lines: usize) -> Action {
-    ask(&STREAMS, stream, Action::Pause, |s| s.on_request_trailers())
+extern "C" fn proxy_on_request_trailers(number: u32, _lines: usize) -> Action {
+    stream(number, |stream| stream.on_request_trailers()).unwrap_or(Action::Pause)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_response_headers(stream: u32, _lines: usize, ends: bool) -> Action {
-    ask(&STREAMS, stream, Action::Continue, |s| {
-        s.on_response_headers(ends)
-    })
+extern "C" fn proxy_on_response_headers(number: u32, _lines: usize, ends: bool) -> Action {
+    stream(number, |stream| stream.on_response_headers(ends)).unwrap_or(Action::Continue)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_response_body(stream: u32, length: usize, ends: bool) -> Action {
-    ask(&STREAMS, stream, Action::Continue, |s| {
-        s.on_response_body(length, ends)
-    })
+extern "C" fn proxy_on_response_body(number: u32, length: usize, ends: bool) -> Action {
+    stream(number, |stream| stream.on_response_body(length, ends)).unwrap_or(Action::Continue)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_response_trailers(stream: u32, _lines: usize) -> Action {
-    ask(&STREAMS, stream, Action::Continue, |s| {
-        s.on_response_trailers()
-    })
+extern "C" fn proxy_on_response_trailers(number: u32, _lines: usize) -> Action {
+    stream(number, |stream| stream.on_response_trailers()).unwrap_or(Action::Continue)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_log(stream: u32) {
-    ask(&STREAMS, stream, (), |s| s.on_log());
+extern "C" fn proxy_on_log(number: u32) {
+    let _ = stream(number, |stream| stream.on_log());
 }
 
 /// A stream or a mount is over, and its number will not be heard of again.
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_delete(number: u32) {
-    if forget(&STREAMS, number).is_none()
-        && let Some(root) = forget(&MOUNTS, number)
+    // Dropped when the borrow is over.
+    if with(&STREAMS, |streams| streams.remove(&number)).is_none()
+        && let Some(root) = with(&MOUNTS, |mounts| mounts.remove(&number))
     {
         root.end();
     }

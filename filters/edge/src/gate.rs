@@ -316,7 +316,7 @@ impl Stream {
 
     /// Counts a decision and does what it says: lets the request go on, holds it, or answers in the origin's place.
     fn act(&mut self, gate: &Rc<Gate>, mut decision: Decision<'_>, id: Option<&[u8]>) -> Action {
-        let turn = match core::mem::take(&mut decision.turn) {
+        let mut turn = match core::mem::take(&mut decision.turn) {
             Turn::Read(pending) if decision.enforced_denial().is_none() => {
                 // Decided, but for what the body says.
                 self.once = Once::Reading(pending);
@@ -324,6 +324,12 @@ impl Stream {
             }
             turn => turn,
         };
+        if let Turn::Detach(detached) = &mut turn
+            && decision.enforced_denial().is_none()
+            && !self.leave(gate, &decision, detached, id)
+        {
+            decision.denial = Some(Denial::StoreUnavailable);
+        }
         let ruling = Ruling::of(&gate.policy, &decision, &turn);
         gate.metrics.count(&decision, ruling);
         gate.note_refused(&decision, ruling, id);
@@ -349,7 +355,10 @@ impl Stream {
                 return Action::Pause;
             }
             Turn::Run(running) => self.once = Once::Running(running),
-            Turn::Detach(detached) => return self.detach(gate, &decision, detached, id),
+            Turn::Detach(_) => {
+                self.passed = None;
+                return Action::Pause;
+            }
             Turn::Go | Turn::Read(_) | Turn::Replay(_) => {}
         }
         if let Some(passed) = &mut self.passed
@@ -372,35 +381,28 @@ impl Stream {
         fits
     }
 
-    /// Has the request made in its client's place.
-    fn detach(
+    /// Leaves the request to be made in its client's place; `false` if there is no room.
+    fn leave(
         &mut self,
         gate: &Rc<Gate>,
         decision: &Decision<'_>,
-        mut detached: Box<Detached>,
+        detached: &mut Detached,
         id: Option<&[u8]>,
-    ) -> Action {
-        let passed = self.passed.take().unwrap_or_default();
+    ) -> bool {
+        let Some(sent) = self.sent.take() else {
+            return false;
+        };
         let always = gate.policy.headers == RateLimitHeaders::Always;
         let fields = always.then(|| answer::fields(&gate.policy, decision));
+        let told = self.passed.as_ref().and_then(|p| p.told.as_ref());
         let call = Call {
             stream: self.number,
             running: detached.running,
             fields: fields.map_or_else(Vec::new, |fields| fields.lines().collect()),
             id: id.map(<[u8]>::to_vec),
-            stale: passed.told.and_then(|told| told.expected.stale),
+            stale: told.and_then(|told| told.expected.stale),
         };
-        let left = match self.sent.take() {
-            Some(sent) => gate.detach(sent, core::mem::take(&mut detached.body), call),
-            None => false,
-        };
-        if !left {
-            gate.withdraw(&Turn::Detach(detached));
-            let denial = Denial::StoreUnavailable;
-            let answer = answer::answer(&gate.policy, decision, &denial, id);
-            let _ = send(&answer, &[], denial.rule(), passed.grpc);
-        }
-        Action::Pause
+        gate.detach(sent, core::mem::take(&mut detached.body), call)
     }
 
     /// Lets the response out, if it is its caller's.

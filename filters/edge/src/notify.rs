@@ -88,9 +88,12 @@ impl Gate {
     fn call(&self, rule: &Notify, attempt: &Attempt, now: u64) -> Result<u32, Failed> {
         let event = self.event(rule, attempt, now)?;
         let seconds = host::now(Clock::Realtime)? / NANOS_PER_SEC;
-        let notifier = &*self.notifier.borrow();
-        let key = notifier.key.as_ref().ok_or(Failed)?;
-        let (time, signature) = (seconds.to_string(), key.sign(&event, seconds));
+        let time = seconds.to_string();
+        let signature = {
+            let notifier = &*self.notifier.borrow();
+            let key = notifier.key.as_ref().ok_or(Failed)?;
+            key.sign(&event, seconds)
+        };
         let headers = [
             (":method", "POST"),
             (":path", rule.path.as_str()),

@@ -1,5 +1,6 @@
 //! The root context: one for each mount and VM. It reads the policy and makes a context for each stream.
 
+use core::cell::OnceCell;
 use std::rc::Rc;
 
 use tidegate_core::policy::{Policy, json_of_struct};
@@ -16,7 +17,8 @@ const TICK_MILLIS: u32 = 1000;
 
 /// A mount of the module.
 pub(crate) struct Root {
-    role: Option<Role>,
+    /// None before there is a policy.
+    role: OnceCell<Role>,
 }
 
 /// What a mount does.
@@ -28,7 +30,9 @@ enum Role {
 
 impl Root {
     pub(crate) fn new() -> Self {
-        Self { role: None }
+        Self {
+            role: OnceCell::new(),
+        }
     }
 
     /// Reads the mount's role and policy.
@@ -79,11 +83,11 @@ impl Root {
     }
 
     /// Reads the policy; `false` where it cannot be served, with the reasons in the log.
-    pub(crate) fn on_configure(&mut self) -> bool {
+    pub(crate) fn on_configure(&self) -> bool {
         match Self::configure() {
             Ok(role) => {
-                self.role = Some(role);
-                true
+                // A mount is configured once: the host makes another for another policy.
+                self.role.set(role).is_ok()
             }
             Err(reasons) => {
                 for reason in reasons {
@@ -96,7 +100,7 @@ impl Root {
 
     /// A context for a stream; `None` of a mount without a policy, through which no request goes.
     pub(crate) fn stream(&self, number: u32) -> Option<Box<dyn Stream>> {
-        Some(match self.role.as_ref()? {
+        Some(match self.role.get()? {
             Role::Gate(gate) => Box::new(gate::Stream::new(Rc::clone(gate), number)),
             Role::Origin(origin) => Box::new(origin::Stream::new(*origin)),
             Role::Admin(admin) => Box::new(admin::Stream::new(Rc::clone(admin))),
@@ -105,25 +109,25 @@ impl Root {
 
     /// The gate, if that is the mount's role: the others have work with streams alone.
     fn gate(&self) -> Option<&Gate> {
-        match &self.role {
+        match self.role.get() {
             Some(Role::Gate(gate)) => Some(gate),
             _ => None,
         }
     }
 
-    pub(crate) fn on_tick(&mut self) {
+    pub(crate) fn on_tick(&self) {
         if let Some(gate) = self.gate() {
             gate.tick();
         }
     }
 
-    pub(crate) fn on_queue_ready(&mut self) {
+    pub(crate) fn on_queue_ready(&self) {
         if let Some(gate) = self.gate() {
             gate.make_calls();
         }
     }
 
-    pub(crate) fn on_call_response(&mut self, call: u32, lines: usize, length: usize) {
+    pub(crate) fn on_call_response(&self, call: u32, lines: usize, length: usize) {
         if let Some(gate) = self.gate()
             && !gate.notified(call)
         {

@@ -1,5 +1,7 @@
 //! What the filter does, in place of Tidegate's roles.
 
+use core::cell::Cell;
+
 use crate::callbacks::{Action, Stream};
 use crate::{calls, host, pairs};
 
@@ -14,37 +16,39 @@ enum Task {
 
 /// A mount of the filter.
 pub(crate) struct Root {
-    task: Task,
+    task: Cell<Task>,
 }
 
 impl Root {
     pub(crate) fn new() -> Self {
         Self {
-            task: Task::Nothing,
+            task: Cell::new(Task::Nothing),
         }
     }
 
-    pub(crate) fn on_configure(&mut self) -> bool {
-        self.task = match host::plugin_configuration().unwrap_or_default().as_slice() {
-            b"" => Task::Nothing,
-            b"refuse" => Task::Refuse,
-            b"calls" => Task::Calls,
-            b"calls and refuse" => Task::CallsAndRefuse,
-            _ => return false,
-        };
+    pub(crate) fn on_configure(&self) -> bool {
+        self.task.set(
+            match host::plugin_configuration().unwrap_or_default().as_slice() {
+                b"" => Task::Nothing,
+                b"refuse" => Task::Refuse,
+                b"calls" => Task::Calls,
+                b"calls and refuse" => Task::CallsAndRefuse,
+                _ => return false,
+            },
+        );
         true
     }
 
     pub(crate) fn stream(&self, number: u32) -> Option<Box<dyn Stream>> {
-        let task = self.task;
+        let task = self.task.get();
         Some(Box::new(One { task, number }))
     }
 
-    pub(crate) fn on_tick(&mut self) {}
+    pub(crate) fn on_tick(&self) {}
 
-    pub(crate) fn on_queue_ready(&mut self) {}
+    pub(crate) fn on_queue_ready(&self) {}
 
-    pub(crate) fn on_call_response(&mut self, _call: u32, _lines: usize, _length: usize) {}
+    pub(crate) fn on_call_response(&self, _call: u32, _lines: usize, _length: usize) {}
 
     pub(crate) fn end(&self) {}
 }

@@ -18,6 +18,13 @@ impl Builder {
         self
     }
 
+    /// Has that mount share the gate's VM, which nobody is told to do.
+    #[must_use]
+    pub const fn one_vm(mut self) -> Self {
+        self.one_vm = true;
+        self
+    }
+
     /// Leaves the gate out of the listeners. With [`Builder::origin_role`] this is the Envoy beside an application,
     /// behind a cache that another Envoy's gate stands before.
     #[must_use]
@@ -51,7 +58,11 @@ pub(super) fn filters(builder: &Builder, mount: Option<&Mount>) -> Vec<Value> {
         let mount = Mount {
             root_id: ROLE.into(),
             // Before Envoy 1.40, mounts that share a VM share its environment and the names of its metrics.
-            vm_id: format!("{}-{ROLE}", mount.vm_id),
+            vm_id: if builder.one_vm {
+                mount.vm_id.clone()
+            } else {
+                format!("{}-{ROLE}", mount.vm_id)
+            },
             ..mount.clone()
         };
         filters.push(mount.fixed());

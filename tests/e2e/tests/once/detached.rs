@@ -251,6 +251,23 @@ async fn a_worker_makes_so_many_calls_at_once_and_refuses_the_rest() {
     let busy = answers.iter().find(|a| a.status == 503).unwrap();
     assert_eq!(busy.retry_after(), Some(1));
     assert_eq!(stand.origin.count(CHARGES), 256);
+    let Stand { envoy, .. } = &stand;
+    assert_eq!(envoy.decisions("none", "allowed").await.unwrap(), 256);
+    let refused = envoy.decisions("store-unavailable", "refused").await;
+    assert_eq!(refused.unwrap(), 44);
+}
+
+#[tokio::test]
+async fn a_call_passes_through_the_role_origin_in_the_same_vm() {
+    let stand = Stand::start(&policy(&rule()), |b| b.origin_role().one_vm()).await;
+    for key in ["one", "two"] {
+        let made = timeout(SOON, charge(&stand.envoy, key).send()).await;
+        let made = made.unwrap().unwrap();
+        assert_eq!(made.status, 200);
+        is_replay_of(&charge(&stand.envoy, key).send().await.unwrap(), &made);
+    }
+    assert_eq!(stand.origin.count(CHARGES), 2);
+    assert_eq!(stand.envoy.vms().await.unwrap().reloads, 0);
 }
 
 #[tokio::test]
