@@ -512,3 +512,69 @@ fn what_is_about_everybody_comes_first() {
         ]
     );
 }
+
+#[test]
+fn what_an_override_takes_the_place_of_is_compared() {
+    let plans = json!({"paid": {"rate": "600/min", "burst": 100}});
+    let quota = |rate: &str, burst: u32| json!({"rate": rate, "burst": burst});
+    let limit = |overrides: Value| {
+        json!({"policy": "p", "version": "1",
+            "identity": {"tenant": [{"header": "x-t"}], "account": [{"header": "x-a"}], "plan": [{"header": "x-p"}]},
+            "limits": {"acc": {"per": ["tenant", "account"], "rate": "60/min", "burst": 10, "plans": plans, "overrides": overrides}},
+            "always": ["acc"]})
+    };
+    // Worth as much as the limit itself, but not as the plan that it takes the place of.
+    let (none, own) = (json!({}), json!({"tenant": {"acme": quota("60/min", 10)}}));
+    assert_eq!(
+        between(&limit(none.clone()), &limit(own.clone())),
+        [
+            "stricter $.limits.acc.overrides.tenant.acme limit `acc`, callers of tenant `acme` on plan `paid`: 600/min burst 100 -> 60/min burst 10"
+        ]
+    );
+    assert_eq!(
+        between(&limit(own), &limit(none)),
+        [
+            "looser $.limits.acc.overrides.tenant.acme limit `acc`, callers of tenant `acme` on plan `paid`: 60/min burst 10 -> 600/min burst 100"
+        ]
+    );
+    let tenant = json!({"acme": quota("6000/min", 1000)});
+    let with = json!({"tenant": tenant, "account": {"bob": quota("60/min", 10)}});
+    assert_eq!(
+        between(&limit(json!({"tenant": tenant})), &limit(with)),
+        [
+            "stricter $.limits.acc.overrides.account.bob limit `acc`, the account `bob` of tenant `acme`: 6000/min burst 1000 -> 60/min burst 10",
+            "stricter $.limits.acc.overrides.account.bob limit `acc`, the account `bob` on plan `paid`: 600/min burst 100 -> 60/min burst 10",
+        ]
+    );
+}
+
+#[test]
+fn who_shares_copies_when_the_last_route_for_caches_is_gone() {
+    let policy = |routes: Value| json!({"policy": "p", "version": "1", "identity": {"account": [{"header": "x-a"}]}, "routes": routes});
+    let cached = |name: &str| json!({"name": name, "match": {"path": format!("/{name}")}, "cache": {"scope": ["account"]}});
+    let plain = json!({"name": "a", "match": {"path": "/a"}});
+    assert_eq!(
+        between(&policy(json!([cached("a")])), &policy(json!([plain]))),
+        [
+            "changed $.routes every caller: nothing is said to caches any more, which keep what the origin lets them",
+            "gone $.routes[0].cache route `a`: nobody says whose copies are whose any more",
+        ]
+    );
+    assert_eq!(
+        between(
+            &policy(json!([cached("a"), cached("b")])),
+            &policy(json!([plain, cached("b")]))
+        ),
+        [
+            "gone $.routes[0].cache route `a`: no copies are kept any more; every request reaches the origin"
+        ]
+    );
+    let mut shadow = policy(json!([cached("a")]));
+    shadow["mode"] = json!("shadow");
+    assert_eq!(
+        between(&policy(json!([cached("a")])), &shadow),
+        [
+            "looser $.mode every caller: nobody is refused any more, and caches are left alone, which keep what the origin lets them (enforce -> shadow)"
+        ]
+    );
+}

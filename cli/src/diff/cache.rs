@@ -5,10 +5,11 @@ use tidegate_core::policy::{Cache, CacheBy, OwnerRule, Scope, Step};
 use super::change::{Changes, Kind, inside};
 use super::words;
 
+/// `told`: whether caches are told anything of the new policy's routes.
 pub(super) fn compare(
     route: &str,
-    old: Option<&Cache>,
-    new: Option<&Cache>,
+    (old, new): (Option<&Cache>, Option<&Cache>),
+    told: bool,
     place: &[Step],
     changes: &mut Changes,
 ) {
@@ -26,9 +27,13 @@ pub(super) fn compare(
         (Some(_), None) => changes.add(
             Kind::Gone,
             &place,
-            format!(
-                "route `{route}`: no copies are kept any more; every request reaches the origin"
-            ),
+            if told {
+                format!(
+                    "route `{route}`: no copies are kept any more; every request reaches the origin"
+                )
+            } else {
+                format!("route `{route}`: nobody says whose copies are whose any more")
+            },
         ),
         (Some(old), Some(new)) => both(route, old, new, &place, changes),
     }

@@ -10,9 +10,17 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
     let mut weigh = |kind, text| changes.weigh(Weight::Everybody, kind, &place, text);
     match (&old.canary, &new.canary) {
         (None, None) => {}
+        (Some(Canary { percent: 100, by: _ }), None) => weigh(
+            Kind::Changed,
+            "every caller: enforced for all 100 of a hundred callers, as a canary -> for all".to_owned(),
+        ),
         (Some(Canary { percent, by: _ }), None) => weigh(
             Kind::Stricter,
             format!("every caller: enforced for {percent} of a hundred callers -> for all"),
+        ),
+        (None, Some(Canary { percent: 100, by: _ })) => weigh(
+            Kind::Changed,
+            "every caller: enforced for all -> for all 100 of a hundred callers, as a canary; caches are left alone".to_owned(),
         ),
         (None, Some(Canary { percent, by })) => weigh(
             Kind::Looser,

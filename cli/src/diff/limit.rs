@@ -190,19 +190,46 @@ fn quotas(old: &Limit, new: &Limit, changes: &mut Changes) {
             .keys()
             .chain(after.keys().filter(|value| !before.contains_key(*value)))
         {
-            let of =
-                |quotas: &BTreeMap<String, Quota>, base| quotas.get(value).copied().unwrap_or(base);
-            // What holds for them now that nothing is said of them is what holds for others like them.
-            let note = match (before.contains_key(value), after.contains_key(value)) {
-                (true, false) => " (like others now)",
-                (false, true) => " (like others before)",
-                _ => "",
-            };
-            add(
-                &inside(&place, value),
-                format!("{whose} `{value}`{note}"),
-                (of(before, old.quota), of(after, new.quota)),
-            );
+            let place = inside(&place, value);
+            let mut add =
+                |which: &str, worth| add(&place, format!("{whose} `{value}`{which}"), worth);
+            match (before.get(value), after.get(value)) {
+                (Some(before), Some(after)) => add("", (*before, *after)),
+                (Some(before), None) => {
+                    for (which, now) in &otherwise(new, key, " (like others now)") {
+                        add(which, (*before, *now));
+                    }
+                }
+                (None, Some(after)) => {
+                    for (which, then) in &otherwise(old, key, " (like others before)") {
+                        add(which, (*then, *after));
+                    }
+                }
+                (None, None) => {}
+            }
         }
     }
+}
+
+/// What holds for callers of whom the quotas under `key` say nothing, each quota once: that of the limit for those who are like
+/// `others`, and what plans and overrides say that give way to such a quota.
+///
+/// However many there are, a few are enough to tell that something changes: at most one of them is worth the same.
+fn otherwise(limit: &Limit, key: &str, others: &str) -> Vec<(String, Quota)> {
+    const MOST: usize = 8;
+    let mut found = vec![(others.to_owned(), limit.quota)];
+    let mut add = |which: &str, quotas: &BTreeMap<String, Quota>| {
+        for (name, quota) in quotas {
+            if found.len() < MOST && !found.iter().any(|(_, known)| known == quota) {
+                found.push((format!(" {which} `{name}`"), *quota));
+            }
+        }
+    };
+    if key == "account" {
+        add("of tenant", &limit.tenant_overrides);
+    }
+    if key != "plans" {
+        add("on plan", &limit.plans);
+    }
+    found
 }

@@ -35,12 +35,17 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
         );
     }
     if *mode != new.mode {
-        let (kind, text) = match new.mode {
-            Mode::Shadow => (
+        let caches = old.caches() || new.caches();
+        let (kind, text) = match (new.mode, caches) {
+            (Mode::Shadow, false) => (
                 Kind::Looser,
                 "every caller: nobody is refused any more (enforce -> shadow)",
             ),
-            Mode::Enforce => (
+            (Mode::Shadow, true) => (
+                Kind::Looser,
+                "every caller: nobody is refused any more, and caches are left alone, which keep what the origin lets them (enforce -> shadow)",
+            ),
+            (Mode::Enforce, _) => (
                 Kind::Stricter,
                 "every caller: what was counted is refused (shadow -> enforce)",
             ),

@@ -70,8 +70,8 @@ pub(super) fn compare(
     }
     cache::compare(
         name,
-        old_cache.as_ref(),
-        after.cache.as_ref(),
+        (old_cache.as_ref(), after.cache.as_ref()),
+        new.caches(),
         place,
         changes,
     );
