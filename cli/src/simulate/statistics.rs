@@ -95,12 +95,16 @@ pub(crate) struct LimitCounts {
     pub(crate) first: u64,
     pub(crate) tiers: Vec<Tier>,
     pub(crate) buckets: Sample<Bucket>,
-    /// By the same digests as the buckets: the tier, and what it would need at other rates.
+    /// By the same digests as the buckets: the tier, or [`MIXED`], and what it would need at other rates.
     pub(crate) curves: Sample<(usize, Curve)>,
 }
 
+/// In place of a tier: callers of several quotas shared the bucket. What one of them would have needed is then not known.
+pub(crate) const MIXED: usize = usize::MAX;
+
 /// One bucket of a limit.
 pub(crate) struct Bucket {
+    /// The tier of all who were asked for it, or [`MIXED`].
     pub(crate) tier: usize,
     pub(crate) refused: u64,
     pub(crate) demand: Demand,
@@ -274,11 +278,17 @@ impl LimitCounts {
             demand: Demand::new(now),
         });
         if let Some(bucket) = bucket {
+            if bucket.tier != place {
+                bucket.tier = MIXED;
+            }
             bucket.refused = bucket.refused.saturating_add(u64::from(refused));
             bucket.demand.charge(quota, now, cost);
         }
         let curve = self.curves.get(digest, || (place, Curve::new(now)));
-        if let (Some((_, curve)), Some(tier)) = (curve, self.tiers.get(place)) {
+        if let (Some((of, curve)), Some(tier)) = (curve, self.tiers.get(place)) {
+            if *of != place {
+                *of = MIXED;
+            }
             curve.charge(tier, now, cost);
         }
     }

@@ -46,7 +46,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write the generated load as a log too
-    #[arg(long, value_name = "FILE", requires = "load")]
+    #[arg(long, value_name = "FILE", requires = "load", conflicts_with = "log")]
     emit_log: Option<PathBuf>,
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::run::{
-    BY_ACCOUNT, BY_ADDRESS, at, folder, printed, report, rule, said, simulate, tidegate,
+    BY_ACCOUNT, BY_ADDRESS, at, folder, limit, printed, report, rule, said, simulate, tidegate,
 };
 
 /// A line as `envoy/gate.yaml` has it written, at so many milliseconds.
@@ -334,4 +334,84 @@ fn a_pipe_gets_neither_colour_nor_a_progress_bar() {
         "{}",
         printed(&output)
     );
+}
+
+#[test]
+fn buckets_of_several_quotas_are_counted_apart() {
+    const POLICY: &str = r#"{"policy": "plans", "version": "1",
+        "identity": {"account": [{"header": "x-a"}], "plan": [{"header": "x-p"}]},
+        "limits": {"account": {"per": ["account"], "rate": "60/min", "burst": 10,
+            "plans": {"paid": {"rate": "6000/min", "burst": 20}}}}, "always": ["account"]}"#;
+    let ask = |account: &str, plan: &str, at: u64| {
+        let line =
+            json!({"time": at, "account": account, "plan": plan, "path": "/", "method": "GET"});
+        format!("{line}\n")
+    };
+    let mut log = String::new();
+    log += &ask("amy", "free", 1_000);
+    log += &ask("ben", "free", 1_000);
+    // Amy has another plan an hour later, and sends more at once than that lets through.
+    for _ in 0..50 {
+        log += &ask("amy", "paid", 3_601_000);
+    }
+    let files = folder(&[("policy.json", POLICY), ("access.log", &log)]);
+    let [policy, log] = ["policy.json", "access.log"].map(|name| at(&files, name));
+    let fields = ["time", "account", "plan", "path", "method"].map(|name| format!("{name}={name}"));
+    let mut arguments = vec![policy.as_str(), "--log", &log];
+    for field in &fields {
+        arguments.extend(["--field", field]);
+    }
+    let found = report(&arguments);
+    assert_eq!(found["totals"]["refused"], 30);
+    let account = limit(&found, "account");
+    assert_eq!(account["mixed"], json!({"buckets": 1, "refused": 1}));
+    // Ben's alone.
+    let tiers = account["tiers"].as_array().unwrap();
+    assert_eq!(tiers.len(), 1);
+    assert_eq!(
+        (&tiers[0]["rate"], &tiers[0]["buckets"]),
+        (&json!("60/min"), &json!(1))
+    );
+    assert_eq!(
+        (&tiers[0]["refused_buckets"], &tiers[0]["smallest_burst"]),
+        (&json!(0), &json!(1))
+    );
+    let text = printed(&simulate(&arguments));
+    assert!(
+        text.contains(
+            "buckets that callers of several quotas shared: 1, of which 1 refused something"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_burst_that_refused_nothing_is_never_called_too_small() {
+    const POLICY: &str = r#"{"policy": "two", "version": "1",
+        "limits": {"ceiling": {"per": ["route"], "rate": "60/min", "burst": 3},
+            "address": {"per": ["address"], "rate": "60/min", "burst": 2}},
+        "always": ["ceiling", "address"]}"#;
+    let log: String = (0..20).map(|at| line(at, "192.0.2.1", 200)).collect();
+    let files = folder(&[("policy.json", POLICY), ("access.log", &log)]);
+    let found = report(&[
+        &at(&files, "policy.json"),
+        "--log",
+        &at(&files, "access.log"),
+    ]);
+    assert_eq!(found["totals"]["refused"], 18);
+    let ceiling = &limit(&found, "ceiling")["tiers"][0];
+    assert_eq!(
+        (&ceiling["refused_buckets"], &ceiling["smallest_burst"]),
+        (&json!(0), &json!(3))
+    );
+    // And a log is written of a load alone.
+    let log = at(&files, "access.log");
+    let output = simulate(&[
+        &at(&files, "policy.json"),
+        "--log",
+        &log,
+        "--emit-log",
+        &log,
+    ]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
 }

@@ -205,6 +205,12 @@ fn limit(limit: &Limit) -> Result<Markup> {
                 }
             }
         }
+        @if limit.mixed.buckets > 0 {
+            section {
+                h2 { "Limit " (limit.limit) ": several quotas" }
+                p { (text::mixed(limit)) }
+            }
+        }
     })
 }
 

@@ -160,6 +160,15 @@ pub(crate) struct Limit {
     pub(crate) per: Vec<String>,
     pub(crate) shadow: bool,
     pub(crate) tiers: Vec<Tier>,
+    pub(crate) mixed: Mixed,
+}
+
+/// The buckets of a limit that callers of several quotas shared, of whom it cannot be said what would have been enough.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct Mixed {
+    pub(crate) buckets: u64,
+    /// Those that refused something.
+    pub(crate) refused: u64,
 }
 
 /// The buckets of a limit that have one quota.

@@ -265,6 +265,18 @@ fn limit(limit: &Limit, output: Output) {
         }
         output.line(table.trim_fmt());
     }
+    if limit.mixed.buckets > 0 {
+        output.line(format_args!("\nlimit `{}`: {}", limit.limit, mixed(limit)));
+    }
+}
+
+/// What is said of buckets that callers of several quotas shared.
+pub(crate) fn mixed(limit: &Limit) -> String {
+    format!(
+        "buckets that callers of several quotas shared: {}, of which {} refused something; what would have been enough is not known of those",
+        grouped(limit.mixed.buckets),
+        grouped(limit.mixed.refused),
+    )
 }
 
 /// What would have been enough, in a sentence.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use tidegate_core::policy;
 use tidegate_core::quota::{NANOS_PER_SEC, Quota};
 
-use super::model::{Limit, Point, Tier};
+use super::model::{Limit, Mixed, Point, Tier};
 use crate::simulate::demand::{self, Curve, POINTS, rate};
 use crate::simulate::number::{float, whole};
-use crate::simulate::statistics::{Bucket, LimitCounts};
+use crate::simulate::statistics::{Bucket, LimitCounts, MIXED};
 
 /// What is said of a limit; `through` is the share of its buckets that is to be let through, in percent.
 pub(super) fn limit(limit: &policy::Limit, counts: &LimitCounts, through: f64) -> Limit {
@@ -26,6 +26,13 @@ pub(super) fn limit(limit: &policy::Limit, counts: &LimitCounts, through: f64) -
         )
     });
     let each = counts.buckets.each();
+    let mixed = counts.buckets.values().filter(|b| b.tier == MIXED);
+    let mixed = mixed.fold(Mixed::default(), |sum, bucket| Mixed {
+        buckets: sum.buckets.saturating_add(each),
+        refused: sum
+            .refused
+            .saturating_add(if bucket.refused > 0 { each } else { 0 }),
+    });
     let tiers =
         tiers
             .filter(|(_, buckets, _)| !buckets.is_empty())
@@ -39,6 +46,7 @@ pub(super) fn limit(limit: &policy::Limit, counts: &LimitCounts, through: f64) -
         per: limit.per.iter().map(ToString::to_string).collect(),
         shadow: limit.shadow,
         tiers: tiers.collect(),
+        mixed,
     }
 }
 
@@ -66,15 +74,22 @@ fn tier(
     let bursts = buckets
         .iter()
         .map(|bucket| float(tier.burst_as_written(&bucket.demand)));
+    let smallest_burst = whole(nth(bursts, through));
+    let refused = buckets.iter().filter(|b| b.refused > 0).count();
     Tier {
         rate: quota.rate().to_string(),
         burst: quota.burst(),
         of: owners(limit, quota),
         buckets: count(buckets.len()),
-        refused_buckets: count(buckets.iter().filter(|b| b.refused > 0).count()),
+        refused_buckets: count(refused),
         exact: each == 1,
         through,
-        smallest_burst: whole(nth(bursts, through)),
+        // What other limits refuse is charged here too; a burst that refused nobody was enough all the same.
+        smallest_burst: if refused == 0 {
+            smallest_burst.min(quota.burst())
+        } else {
+            smallest_burst
+        },
         smallest_rate: needed.is_finite().then(|| rate(1.0 / needed, period)),
         smallest_rate_exact: exact,
         curve: Vec::new(),

@@ -93,7 +93,7 @@ async fn a21_what_envoy_answers_itself_frees_the_key() {
 }
 
 #[tokio::test]
-async fn a21_a_call_of_ours_that_has_no_cluster_is_refused_and_frees_the_key() {
+async fn a_call_of_ours_that_has_no_cluster_is_refused_and_frees_the_key() {
     let stop = json!({"prefix": "/", "headers": [{"name": "x-stop", "present_match": true}]});
     let mut routes = vec![json!({"match": stop, "direct_response": {"status": 418}})];
     routes.extend(within("5s"));
