@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::packed;
+use tidegate_core::policy::Policy;
+
+use crate::packed::{self, ModeNow};
 
 /// The name of a policy in its folder.
 pub const POLICY: &str = "policy.json";
@@ -53,13 +55,46 @@ pub fn read_module(path: &Path) -> Result<Vec<u8>> {
 /// # Errors
 /// The file cannot be read, or is a module without a policy, or one that is not what it says.
 pub fn document(path: &Path) -> Result<Vec<u8>> {
-    let file = file(path);
-    let bytes = read(&file)?;
-    if packed::is_module(&bytes) {
-        let (_, packed) = packed::open(&file)?;
-        return Ok(packed.document);
+    Ok(held(path)?.document)
+}
+
+/// A policy's document, and what holds it back.
+#[derive(Debug)]
+pub struct Held {
+    /// The document, byte for byte.
+    pub document: Vec<u8>,
+    /// It is in a module that was packed to be in shadow, or says so itself there.
+    shadow: bool,
+}
+
+impl Held {
+    /// The policy as it holds, where `policy` is what the document says.
+    pub fn hold(&self, mut policy: Policy) -> Policy {
+        if self.shadow {
+            policy.put_in_shadow();
+        }
+        policy
     }
-    Ok(bytes)
+}
+
+/// The same as [`document`], and whether a module holds it in shadow.
+///
+/// # Errors
+/// As [`document`].
+pub fn held(path: &Path) -> Result<Held> {
+    let file = file(path);
+    let document = read(&file)?;
+    if packed::is_module(&document) {
+        let (_, packed) = packed::open(&file)?;
+        return Ok(Held {
+            shadow: packed.section.mode == ModeNow::Shadow,
+            document: packed.document,
+        });
+    }
+    Ok(Held {
+        document,
+        shadow: false,
+    })
 }
 
 /// The file of a policy's cases, beside it: `policy.test.json` beside `policy.json`.

@@ -70,6 +70,13 @@ pub(super) fn compare(
                 "",
                 &format!("{what} is recognised for {}", words::duration(rule.ttl)),
             );
+            if let By::Key { required: true, .. } = rule.by {
+                about.add(
+                    Kind::Stricter,
+                    "key",
+                    "a request without a key is refused, and so is a caller who is nobody",
+                );
+            }
         }
         (Some(rule), None) => {
             let what = what(&rule.by);

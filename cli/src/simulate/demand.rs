@@ -134,10 +134,10 @@ impl Curve {
 pub(crate) fn rate(interval: f64, like: Period) -> String {
     let periods = [Period::Second, Period::Minute, Period::Hour, Period::Day];
     let mut text = String::new();
+    // Buckets refill by whole nanoseconds, rounded up. What doubles leave of a whole number is no nanosecond less.
+    let interval = whole((interval * (1.0 + 1e-12)).floor().max(1.0));
     for period in periods.into_iter().skip_while(|period| *period != like) {
-        let units = float(period.nanos()) / interval;
-        // What doubles leave of a whole number is no unit more.
-        let units = whole((units * (1.0 - 1e-12)).ceil().max(1.0));
+        let units = period.nanos().div_ceil(interval);
         text = format!("{units}/{}", period.unit());
         if units >= 50 {
             break;

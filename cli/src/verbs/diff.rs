@@ -92,9 +92,10 @@ impl<'p> Side<'p> {
 /// Reads a policy. One with mistakes decides nothing, and cannot be compared.
 fn read(path: &Path) -> Result<Policy> {
     let file = policy_file::file(path);
-    let linted = lint::policy(&file, &policy_file::document(path)?);
+    let held = policy_file::held(path)?;
+    let linted = lint::policy(&file, &held.document);
     match (linted.policy, linted.findings.first()) {
-        (Some(policy), _) => Ok(policy),
+        (Some(policy), _) => Ok(held.hold(policy)),
         (None, Some(finding)) => bail!("{finding}"),
         (None, None) => bail!("`{}` is no policy", file.display()),
     }

@@ -50,8 +50,9 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
         let file = policy_file::file(&self.policy);
-        let linted = lint::policy(&file, &policy_file::document(&self.policy)?);
-        let Some(policy) = linted.policy else {
+        let held = policy_file::held(&self.policy)?;
+        let linted = lint::policy(&file, &held.document);
+        let Some(policy) = linted.policy.map(|policy| held.hold(policy)) else {
             for finding in &linted.findings {
                 output.error(&finding.to_string());
             }

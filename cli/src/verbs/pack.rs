@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tidegate_core::cases::{self, Cases};
+use tidegate_core::policy::Mode;
 
 use crate::exit::Exit;
 use crate::lint::{self, Kind};
@@ -57,8 +58,9 @@ impl Pack {
                 self.output.display()
             );
         }
-        let document = policy_file::document(&file)?;
-        let linted = lint::policy(&file, &document);
+        let held = policy_file::held(&file)?;
+        let document = &held.document;
+        let linted = lint::policy(&file, document);
         for finding in &linted.findings {
             match finding.kind {
                 Kind::Mistake => output.error(&finding.to_string()),
@@ -90,8 +92,11 @@ impl Pack {
             None
         };
         let engine = Engine::get(self.engine.as_deref())?;
-        let shadow = self.mode == Some(Held::Shadow);
-        let written = packed::pack(&engine, &document, shadow)
+        // What is held in shadow by a module is held so by the next.
+        let enforced = policy.mode == Mode::Enforce;
+        let shadow =
+            self.mode == Some(Held::Shadow) || enforced && held.hold(policy).mode == Mode::Shadow;
+        let written = packed::pack(&engine, document, shadow)
             .with_context(|| format!("`{}` cannot be packed", file.display()))?;
         policy_file::replace(&self.output, &written.bytes)?;
         let report = Report {

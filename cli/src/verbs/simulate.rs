@@ -119,9 +119,9 @@ impl Simulate {
 
 /// The policy of a file; `None`: it has mistakes, which have been told.
 fn policy(path: &Path, output: Output) -> Result<Option<Policy>> {
-    let document = policy_file::document(path)?;
-    Ok(match Policy::parse(&document) {
-        Ok(policy) => Some(policy),
+    let held = policy_file::held(path)?;
+    Ok(match Policy::parse(&held.document) {
+        Ok(policy) => Some(held.hold(policy)),
         Err(mistakes) => {
             for mistake in mistakes {
                 output.error(&format!("{}: {mistake}", path.display()));

@@ -217,3 +217,26 @@ fn only_a_file_is_replaced_and_never_the_policy() {
     assert_eq!(stand.read("real.wasm"), stand.read("link.wasm"));
     assert!(stand.read("real.wasm").starts_with(b"\0asm"));
 }
+
+#[test]
+fn what_a_module_holds_in_shadow_is_in_shadow_for_every_verb() {
+    let stand = Stand::new();
+    let engine = ["--engine", "engine.wasm"];
+    let pack = |from: &str, to: &str, more: &[&str]| {
+        let done = stand.run(&[&["pack", from, "-o", to], &engine[..], more].concat());
+        assert!(done.status.success(), "{done:?}");
+    };
+    pack(".", "enforced.wasm", &[]);
+    pack(".", "held.wasm", &["--mode", "shadow"]);
+    pack("held.wasm", "again.wasm", &[]);
+    assert_eq!(stand.read("again.wasm"), stand.read("held.wasm"));
+    let diff = stand.run(&["diff", "enforced.wasm", "held.wasm", "--exit-code"]);
+    assert_eq!(diff.status.code(), Some(1), "{diff:?}");
+    let said = String::from_utf8(diff.stdout).unwrap();
+    assert!(said.contains("enforce -> shadow"), "{said}");
+    let same = stand.run(&["diff", "held.wasm", "again.wasm", "--exit-code"]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    let explained = stand.run(&["explain", "held.wasm", "--request", "/"]);
+    let said = String::from_utf8(explained.stdout).unwrap();
+    assert!(said.contains("in mode shadow"), "{said}");
+}

@@ -415,3 +415,32 @@ fn a_burst_that_refused_nothing_is_never_called_too_small() {
     ]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
 }
+
+#[test]
+fn the_smallest_rate_is_enough_as_buckets_really_refill() {
+    let policy = |rate: &str| {
+        json!({"policy": "sevens", "version": "1", "limits": {"address": {"per": ["address"], "rate": rate, "burst": 7}},
+            "always": ["address"]})
+        .to_string()
+    };
+    // Seven at once each second: 420 a minute refill by whole nanoseconds, a little too slowly.
+    let log: String = (0..60 * 7)
+        .map(|n| line(n / 7 * 1_000, "192.0.2.1", 200))
+        .collect();
+    let found = |rate: &str| {
+        let files = folder(&[("policy.json", &policy(rate)), ("access.log", &log)]);
+        report(&[
+            &at(&files, "policy.json"),
+            "--log",
+            &at(&files, "access.log"),
+        ])
+    };
+    let slow = found("60/min");
+    let tier = &limit(&slow, "address")["tiers"][0];
+    assert_eq!(
+        (&tier["smallest_rate"], &tier["smallest_rate_exact"]),
+        (&json!("421/min"), &json!(true))
+    );
+    assert_eq!(found("421/min")["totals"]["refused"], 0);
+    assert_ne!(found("420/min")["totals"]["refused"], 0);
+}

@@ -10,6 +10,9 @@ use crate::simulate::demand::{self, Curve, POINTS, rate};
 use crate::simulate::number::{float, whole};
 use crate::simulate::statistics::{Bucket, LimitCounts, MIXED};
 
+/// The least time between two units of a rate that a policy may have, in nanoseconds.
+const FASTEST: f64 = 1e9 / 1e6;
+
 /// What is said of a limit; `through` is the share of its buckets that is to be let through, in percent.
 pub(super) fn limit(limit: &policy::Limit, counts: &LimitCounts, through: f64) -> Limit {
     let tiers = counts.tiers.iter().enumerate().map(|(index, tier)| {
@@ -90,7 +93,7 @@ fn tier(
         } else {
             smallest_burst
         },
-        smallest_rate: needed.is_finite().then(|| rate(1.0 / needed, period)),
+        smallest_rate: (needed * FASTEST <= 1.0).then(|| rate(1.0 / needed, period)),
         smallest_rate_exact: exact,
         curve: Vec::new(),
         curve_exact: true,
