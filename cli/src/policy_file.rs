@@ -5,7 +5,6 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
-
 use tidegate_core::policy::Policy;
 
 use crate::packed::{self, ModeNow};
@@ -64,7 +63,7 @@ pub struct Held {
     /// The document, byte for byte.
     pub document: Vec<u8>,
     /// It is in a module that was packed to be in shadow, or says so itself there.
-    shadow: bool,
+    pub shadow: bool,
 }
 
 impl Held {

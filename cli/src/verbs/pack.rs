@@ -92,10 +92,9 @@ impl Pack {
             None
         };
         let engine = Engine::get(self.engine.as_deref())?;
-        // What is held in shadow by a module is held so by the next.
-        let enforced = policy.mode == Mode::Enforce;
-        let shadow =
-            self.mode == Some(Held::Shadow) || enforced && held.hold(policy).mode == Mode::Shadow;
+        // What is held in shadow by a module is held so by the next. A document that says so itself needs no holding.
+        let held_back = held.shadow && policy.mode == Mode::Enforce;
+        let shadow = self.mode == Some(Held::Shadow) || held_back;
         let written = packed::pack(&engine, document, shadow)
             .with_context(|| format!("`{}` cannot be packed", file.display()))?;
         policy_file::replace(&self.output, &written.bytes)?;

@@ -113,8 +113,8 @@ impl<'a> Request<'a> {
     /// The host that the authority names, in lower case, as origins read it: without the port, without what may stand before an `@`
     /// (RFC 9110, section 4.2.4), and without the dot of an absolute name, so that `api.example.com.` is no way past a route.
     pub fn host(&self) -> Vec<u8> {
-        let parts = self.authority.rsplit(|byte| *byte == b'@');
-        let authority = parts.take(1).next().unwrap_or_default();
+        let mut parts = self.authority.rsplit(|byte| *byte == b'@');
+        let authority = parts.next().unwrap_or_default();
         let end = match authority.iter().rposition(|byte| *byte == b':') {
             Some(colon)
                 if authority

@@ -69,8 +69,12 @@ pub fn envoys(policies: &[Policy], paths: &[PathBuf]) -> Result<(usize, Vec<Find
     let read = files.len().saturating_add(findings.len());
     let mut found = Findings::default();
     for (index, file) in files.iter().enumerate() {
+        let is_empty = file
+            .value
+            .as_object()
+            .is_some_and(serde_json::Map::is_empty);
         // A wrong path must not pass for a configuration without faults.
-        if file.value.is_null() || file.value == serde_json::json!({}) {
+        if file.value.is_null() || is_empty {
             let root = Node::root(index, &file.value);
             found.warn(&root, "there is nothing in this file; give what Envoy is started with, or a file of resources");
         }

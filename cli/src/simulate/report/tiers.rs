@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 
 use tidegate_core::policy;
-use tidegate_core::quota::{NANOS_PER_SEC, Quota};
+use tidegate_core::quota::{MAX_UNITS_PER_SEC, NANOS_PER_SEC, Quota};
 
 use super::model::{Limit, Mixed, Point, Tier};
 use crate::simulate::demand::{self, Curve, POINTS, rate};
 use crate::simulate::number::{float, whole};
 use crate::simulate::statistics::{Bucket, LimitCounts, MIXED};
-
-/// The least time between two units of a rate that a policy may have, in nanoseconds.
-const FASTEST: f64 = 1e9 / 1e6;
 
 /// What is said of a limit; `through` is the share of its buckets that is to be let through, in percent.
 pub(super) fn limit(limit: &policy::Limit, counts: &LimitCounts, through: f64) -> Limit {
@@ -93,7 +90,9 @@ fn tier(
         } else {
             smallest_burst
         },
-        smallest_rate: (needed * FASTEST <= 1.0).then(|| rate(1.0 / needed, period)),
+        // No faster than a policy may say.
+        smallest_rate: (needed * float(NANOS_PER_SEC) <= float(MAX_UNITS_PER_SEC))
+            .then(|| rate(1.0 / needed, period)),
         smallest_rate_exact: exact,
         curve: Vec::new(),
         curve_exact: true,
