@@ -242,6 +242,101 @@ fn how_a_mount_is_set_up() {
     );
 }
 
+/// What a mount is told whose module carries the policy.
+#[test]
+fn what_a_packed_module_is_told() {
+    let text = fs::read_to_string(root().join("envoy/gate.yaml")).unwrap();
+    let (before, rest) = text.split_once("                  value: |\n").unwrap();
+    let (_, after) = rest.split_once("\n          - name: ").unwrap();
+    let (after, _) = after.split_once(OPERATORS).unwrap();
+    let told = |policy: &str, value: &str| {
+        let text = format!("{before}                  value: {value}\n          - name: {after}");
+        linted(policy, &text)
+    };
+    let plain = policy("");
+    for good in [
+        "''",
+        "'{}'",
+        r#"'{"mode": "shadow"}'"#,
+        r#"'{"mode": "enforce"}'"#,
+        r#"'{"canary": {"percent": 5, "by": ["account"]}}'"#,
+        r#"{"canary": {"percent": 100}}"#,
+    ] {
+        assert_eq!(told(&plain, good), [""; 0], "{good}");
+    }
+    let shadowed = policy(r#", "mode": "shadow""#);
+    for (policy, value, message) in [
+        (
+            &plain,
+            r#"'{"mode": "shdow"}'"#,
+            "`$.mode`: `shdow` is not known here; write `enforce` or `shadow`",
+        ),
+        (
+            &plain,
+            r#"{"canary": {"percent": 500}}"#,
+            "`$.canary.percent`: `500` is out of range; write a whole number from 0 to 100",
+        ),
+        (
+            &plain,
+            r#"'{"canary": {"percent": 5, "by": ["plan"]}}'"#,
+            "`$.canary.by[0]`: `plan` is never known; name its sources in `identity.plan`, or use another dimension",
+        ),
+        (
+            &plain,
+            r#"'{"mode": "shadow", "canary": {"percent": 5}}'"#,
+            "`$`: the module carries policy `guests` version `1` and takes no other; leave the configuration empty, or write `{\"mode\": \"shadow\"}`, `{\"mode\": \"enforce\"}` or `{\"canary\": {\"percent\": 5}}`",
+        ),
+        (
+            &shadowed,
+            r#"'{"mode": "enforce"}'"#,
+            "`$.mode`: the policy in the module is in shadow, which is enforced for nobody; pack it without",
+        ),
+    ] {
+        let said = told(policy, value);
+        let [only] = said.as_slice() else {
+            panic!("{value}: {said:#?}");
+        };
+        let expected = format!(".configuration.value beside the policy in the module, {message}");
+        assert!(only.ends_with(&expected), "{value}: {only}");
+    }
+}
+
+/// Envoy goes past a mount that is turned off, and says nothing of it.
+#[test]
+fn a_mount_that_is_turned_off() {
+    let plain = policy("");
+    let filter = "          - name: tidegate\n";
+    let off = format!("{filter}            disabled: true\n");
+    let route = "                route: {cluster: origin}\n";
+    let with = |name: &str, config: &str| {
+        let own = r#""@type": type.googleapis.com/envoy.config.route.v3.FilterConfig"#;
+        format!("{route}                typed_per_filter_config: {{{name}: {{{own}, {config}}}}}\n")
+    };
+    says(
+        &plain,
+        "gate.yaml",
+        &[(filter, &off)],
+        &[(
+            "http_filters[0]",
+            "this mount is turned off, and no route turns it on",
+        )],
+    );
+    says(
+        &plain,
+        "gate.yaml",
+        &[(route, &with("tidegate", "disabled: true"))],
+        &[(
+            "typed_per_filter_config.tidegate",
+            "this turns the mount `tidegate` off: nothing is decided here; take `disabled` away",
+        )],
+    );
+    // Where it is off, and a route turns it on, somebody meant it; and others' filters are theirs.
+    let on = with("tidegate", "config: {}");
+    says(&plain, "gate.yaml", &[(filter, &off), (route, &on)], &[]);
+    let other = with("lua", "disabled: true");
+    says(&plain, "gate.yaml", &[(route, &other)], &[]);
+}
+
 #[test]
 fn the_role_for_operators_is_private_and_has_the_state_of_the_gate() {
     let text = fs::read_to_string(root().join("envoy/gate.yaml")).unwrap();

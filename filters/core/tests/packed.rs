@@ -151,11 +151,7 @@ fn another_policy_is_refused_and_so_is_whatever_else_stands_there() {
         "shadow",
         r#"{"mode": "enforce", "canary": {"percent": 5}}"#,
         r#"{"mode": "shadow", "canary": {"percent": 5}}"#,
-        r#"{"mode": "shadow", "mode": "shadow"}"#,
         r#"{"mode": "shadow", "policy": "shop"}"#,
-        r#"{"mode": null}"#,
-        r#"{"canary": {"percent": 5, "share": 5}}"#,
-        r#"{"canary": 5}"#,
         "\u{0}",
     ] {
         assert_eq!(
@@ -163,6 +159,38 @@ fn another_policy_is_refused_and_so_is_whatever_else_stands_there() {
             [
                 "`$`: the module carries policy `shop` version `7` and takes no other; leave the configuration empty, or write `{\"mode\": \"shadow\"}`, `{\"mode\": \"enforce\"}` or `{\"canary\": {\"percent\": 5}}`"
             ],
+            "{configuration}"
+        );
+    }
+}
+
+#[test]
+fn what_is_written_wrong_beside_it_is_told_where_it_stands() {
+    for (configuration, told) in [
+        (
+            r#"{"mode": "shdow"}"#,
+            "`$.mode`: `shdow` is not known here; write `enforce` or `shadow`",
+        ),
+        (
+            r#"{"mode": "shadow", "mode": "shadow"}"#,
+            "`$.mode`: this key stands here twice; keep one",
+        ),
+        (
+            r#"{"mode": null}"#,
+            "`$.mode`: `null` is no value here; leave the key out",
+        ),
+        (
+            r#"{"canary": {"percent": 5, "share": 5}}"#,
+            "`$.canary.share`: unknown key `share`; write `percent` or `by`",
+        ),
+        (
+            r#"{"canary": 5}"#,
+            "`$.canary`: expected an object, found the number `5`",
+        ),
+    ] {
+        assert_eq!(
+            mistakes(&packed(PLAIN, false), configuration),
+            [told],
             "{configuration}"
         );
     }

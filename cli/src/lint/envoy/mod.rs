@@ -13,6 +13,7 @@ mod filter;
 mod identity;
 mod mount;
 mod node;
+mod off;
 mod once;
 mod order;
 mod origin;
@@ -128,8 +129,9 @@ fn one(policies: &[Policy], files: &[File], own: &[usize], findings: &mut Findin
     let parts = Parts::find(&roots);
     let mounts: Vec<&Mount<'_>> = parts.mounts().collect();
     for mount in &mounts {
-        settings::check(mount, findings);
+        settings::check(policies, mount, findings);
     }
+    off::check(&roots, &parts, findings);
     vms::check(&mounts, findings);
     for cluster in &parts.clusters {
         origin::no_gate_in_cluster(cluster, findings);

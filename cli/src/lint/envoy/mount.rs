@@ -1,6 +1,6 @@
 //! Mounts of the module.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tidegate_core::policy::{Mistake, Policy};
 
 use super::node::Node;
@@ -15,6 +15,8 @@ pub(super) struct Mount<'e> {
     pub(super) vm_id: Option<Node<'e>>,
     /// The policy that it is given; `None` where it has its own, packed.
     pub(super) document: Option<Document<'e>>,
+    /// What it is told beside a packed policy; `None` where that is nothing.
+    pub(super) beside: Option<Beside<'e>>,
 }
 
 /// What a mount does.
@@ -32,6 +34,13 @@ pub(super) struct Document<'e> {
     /// Its name, as far as it can be read.
     pub(super) name: Option<String>,
     pub(super) mistakes: Vec<Mistake>,
+}
+
+/// What a mount of a packed module is told: whether its policy is in force, and for whom.
+#[derive(Debug)]
+pub(super) struct Beside<'e> {
+    pub(super) at: Node<'e>,
+    pub(super) text: String,
 }
 
 /// The roles by the name that `root_id` has for them.
@@ -60,7 +69,11 @@ impl<'e> Mount<'e> {
             file.as_ref().and_then(Node::text),
         ];
         let named = texts.into_iter().flatten().any(|t| t.contains("tidegate"));
-        let document = config.get("configuration").and_then(Document::of);
+        let (document, beside) = match config.get("configuration").and_then(told) {
+            Some(Told::Policy(document)) => (Some(document), None),
+            Some(Told::Beside(beside)) => (None, Some(beside)),
+            None => (None, None),
+        };
         if role.is_none() && !named {
             return None;
         }
@@ -69,6 +82,7 @@ impl<'e> Mount<'e> {
             config,
             role,
             document,
+            beside,
         })
     }
 
@@ -95,32 +109,33 @@ impl<'e> Mount<'e> {
     }
 }
 
-impl<'e> Document<'e> {
-    /// The policy in a `configuration`; `None` where it holds none.
-    fn of(configuration: Node<'e>) -> Option<Self> {
-        let at = configuration.get("value")?;
-        let text = match at.value {
-            Value::String(text) if !text.trim().is_empty() => text.clone(),
-            Value::Object(members) if !members.is_empty() => at.value.to_string(),
-            _ => return None,
-        };
-        let members: Option<Value> = serde_json::from_str(&text).ok();
-        let keys = members.as_ref().and_then(Value::as_object);
-        // What a packed module takes.
-        let packed = |keys: &serde_json::Map<_, _>| {
-            keys.keys()
-                .all(|key| matches!(key.as_str(), "mode" | "canary"))
-        };
-        if keys.is_some_and(packed) {
-            return None;
-        }
-        let name = keys
-            .and_then(|keys| keys.get("policy"))
-            .and_then(Value::as_str);
-        Some(Self {
-            name: name.map(str::to_owned),
-            mistakes: Policy::parse(text.as_bytes()).err().unwrap_or_default(),
-            at,
-        })
+/// What a `configuration` says.
+enum Told<'e> {
+    Policy(Document<'e>),
+    Beside(Beside<'e>),
+}
+
+/// Reads a `configuration`; `None` where it says nothing.
+fn told(configuration: Node<'_>) -> Option<Told<'_>> {
+    let at = configuration.get("value")?;
+    let text = match at.value {
+        Value::String(text) if !text.trim().is_empty() => text.clone(),
+        Value::Object(members) if !members.is_empty() => at.value.to_string(),
+        _ => return None,
+    };
+    let members: Option<Value> = serde_json::from_str(&text).ok();
+    let keys = members.as_ref().and_then(Value::as_object);
+    let beside =
+        |keys: &Map<_, _>| (keys.keys()).all(|key| matches!(key.as_str(), "mode" | "canary"));
+    if keys.is_some_and(beside) {
+        return Some(Told::Beside(Beside { at, text }));
     }
+    let name = keys
+        .and_then(|keys| keys.get("policy"))
+        .and_then(Value::as_str);
+    Some(Told::Policy(Document {
+        name: name.map(str::to_owned),
+        mistakes: Policy::parse(text.as_bytes()).err().unwrap_or_default(),
+        at,
+    }))
 }

@@ -1,9 +1,11 @@
-//! How each mount of the module is set up, whatever its policy.
+//! How each mount of the module is set up.
+
+use tidegate_core::policy::Policy;
 
 use super::Findings;
 use super::mount::{Mount, Role};
 
-pub(super) fn check(mount: &Mount<'_>, findings: &mut Findings) {
+pub(super) fn check(policies: &[Policy], mount: &Mount<'_>, findings: &mut Findings) {
     let config = &mount.config;
     let place = |key| config.get(key).unwrap_or_else(|| config.clone());
     match mount.role {
@@ -31,6 +33,17 @@ pub(super) fn check(mount: &Mount<'_>, findings: &mut Findings) {
     if let Some(document) = &mount.document {
         for mistake in &document.mistakes {
             findings.mistake(&document.at, format!("in the policy, {mistake}"));
+        }
+    }
+    if let Some(beside) = &mount.beside {
+        // Which policy the module carries is not to be seen here: a mistake is what none of them takes.
+        let held = |policy: &Policy| policy.clone().hold(beside.text.as_bytes()).err();
+        let told: Option<Vec<_>> = policies.iter().map(held).collect();
+        for mistake in told.into_iter().flatten().next().unwrap_or_default() {
+            findings.mistake(
+                &beside.at,
+                format!("beside the policy in the module, {mistake}"),
+            );
         }
     }
 }

@@ -5,9 +5,10 @@ use deserr::{Deserr, ValuePointerRef};
 use super::compile::{self, Sources};
 use super::document::{Canary as WireCanary, Mode};
 use super::faults::Faults;
+use super::json::{self, Json, Members};
 use super::mistake::Mistake;
 use super::read::read;
-use super::{Canary, Policy, json};
+use super::{Canary, Policy};
 use crate::policy;
 
 /// A policy as it was packed.
@@ -30,25 +31,38 @@ struct Beside {
 }
 
 impl Packed {
-    /// The policy of a mount with this configuration:
-    /// - an empty one: what was packed;
-    /// - `{"mode": "shadow"}`: for nobody;
-    /// - `{"canary": {"percent": N}}` with or without `by`, which is the policy's own if it has one, and else the account. It is
-    ///   a canary at 100 too: a candidate before the gate in force, which leaves caches alone;
-    /// - `{"mode": "enforce"}`: for everybody, without the canary that the policy may have of its own.
+    /// The policy of a mount with this configuration: what was packed, held as [`Policy::hold`] has it.
     ///
     /// # Errors
-    /// Every mistake of the document, or why the configuration is none for it. The list is never empty.
+    /// Every mistake of the document, or of the configuration. The list is never empty.
     pub fn policy(&self, configuration: &[u8]) -> Result<Policy, Vec<Mistake>> {
         let mut policy = Policy::parse(&self.document)?;
         if self.shadow {
             policy.put_in_shadow();
         }
+        policy.hold(configuration)?;
+        Ok(policy)
+    }
+}
+
+impl Policy {
+    /// Takes what the configuration of a mount says beside a policy that is packed:
+    /// - an empty one: nothing;
+    /// - `{"mode": "shadow"}`: it is for nobody;
+    /// - `{"canary": {"percent": N}}` with or without `by`, which is the policy's own if it has one, and else the account. It is
+    ///   a canary at 100 too: a candidate before the gate in force, which leaves caches alone;
+    /// - `{"mode": "enforce"}`: it is for everybody, without the canary that the policy may have of its own.
+    ///
+    /// # Errors
+    /// Why the configuration is none for it; what it is then is of no use. The list is never empty.
+    pub fn hold(&mut self, configuration: &[u8]) -> Result<(), Vec<Mistake>> {
         if configuration.trim_ascii().is_empty() {
-            return Ok(policy);
+            return Ok(());
         }
         let mut faults = Faults::default();
-        match beside(configuration) {
+        match beside(configuration, &mut faults) {
+            // What it says is told already.
+            _ if !faults.is_empty() => {}
             Some(Beside {
                 mode: None,
                 canary: None,
@@ -56,21 +70,21 @@ impl Packed {
             Some(Beside {
                 mode: Some(Mode::Shadow),
                 canary: None,
-            }) => policy.put_in_shadow(),
+            }) => self.put_in_shadow(),
             Some(Beside {
                 mode: None,
                 canary: Some(canary),
-            }) => policy.canary = self::canary(canary, &policy, &mut faults),
+            }) => self.canary = self::canary(canary, self, &mut faults),
             Some(Beside {
                 mode: Some(Mode::Enforce),
                 canary: None,
             }) => {
                 let root = ValuePointerRef::Origin;
-                is_enforced(&policy, root.push_key("mode"), &mut faults);
-                policy.canary = None;
+                is_enforced(self, root.push_key("mode"), &mut faults);
+                self.canary = None;
             }
             _ => {
-                let Policy { name, version, .. } = &policy;
+                let Policy { name, version, .. } = self;
                 let message = format!(
                     "the module carries policy `{name}` version `{version}` and takes no other; leave the configuration empty, or write `{{\"mode\": \"shadow\"}}`, `{{\"mode\": \"enforce\"}}` or `{{\"canary\": {{\"percent\": 5}}}}`"
                 );
@@ -78,19 +92,40 @@ impl Packed {
             }
         }
         if faults.is_empty() {
-            return Ok(policy);
+            return Ok(());
         }
         Err(faults.into_mistakes(None))
     }
 }
 
-/// Reads a configuration; `None` if it has anything that it may not have.
-fn beside(configuration: &[u8]) -> Option<Beside> {
-    let mut faults = Faults::default();
-    let mut json = read(configuration, &mut faults)?;
-    json::audit(&mut json, ValuePointerRef::Origin, &mut faults);
-    let beside: Result<Beside, Faults> = deserr::deserialize(json);
-    beside.ok().filter(|_| faults.is_empty())
+impl Beside {
+    /// Its keys.
+    const KEYS: [&str; 2] = ["mode", "canary"];
+}
+
+/// Reads a configuration; `None` if it is something else, as another policy is. What is wrong in it is told.
+fn beside(configuration: &[u8], faults: &mut Faults) -> Option<Beside> {
+    let mut json = read(configuration, &mut Faults::default())?;
+    let Json::Object(Members(members)) = &json else {
+        return None;
+    };
+    if !members
+        .iter()
+        .all(|(key, _)| Beside::KEYS.contains(&key.as_str()))
+    {
+        return None;
+    }
+    json::audit(&mut json, ValuePointerRef::Origin, faults);
+    if !faults.is_empty() {
+        return None;
+    }
+    match deserr::deserialize(json) {
+        Ok(beside) => Some(beside),
+        Err(found) => {
+            faults.append(found);
+            None
+        }
+    }
 }
 
 /// The canary of a configuration.
