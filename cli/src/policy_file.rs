@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use tidegate_core::policy::Policy;
 
-use crate::packed::{self, ModeNow};
+use crate::packed::{self, ModeNow, Section};
 
 /// The name of a policy in its folder.
 pub const POLICY: &str = "policy.json";
@@ -62,14 +62,20 @@ pub fn document(path: &Path) -> Result<Vec<u8>> {
 pub struct Held {
     /// The document, byte for byte.
     pub document: Vec<u8>,
-    /// It is in a module that was packed to be in shadow, or says so itself there.
-    pub shadow: bool,
+    /// What the module says that it is packed in.
+    pub section: Option<Section>,
 }
 
 impl Held {
+    /// Whether it is in a module that was packed to be in shadow, or says so itself there.
+    pub fn is_in_shadow(&self) -> bool {
+        let section = self.section.as_ref();
+        section.is_some_and(|section| section.mode == ModeNow::Shadow)
+    }
+
     /// The policy as it holds, where `policy` is what the document says.
     pub fn hold(&self, mut policy: Policy) -> Policy {
-        if self.shadow {
+        if self.is_in_shadow() {
             policy.put_in_shadow();
         }
         policy
@@ -86,13 +92,13 @@ pub fn held(path: &Path) -> Result<Held> {
     if packed::is_module(&document) {
         let (_, packed) = packed::open(&file)?;
         return Ok(Held {
-            shadow: packed.section.mode == ModeNow::Shadow,
             document: packed.document,
+            section: Some(packed.section),
         });
     }
     Ok(Held {
         document,
-        shadow: false,
+        section: None,
     })
 }
 

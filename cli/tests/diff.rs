@@ -411,36 +411,73 @@ fn every_part_of_a_policy_is_compared() {
     }
 }
 
+/// Each as `mode` or `canary` of a policy has it.
 #[test]
-fn the_share_of_a_canary() {
-    let five = json!({"percent": 5});
+fn for_whom_it_is_in_force() {
+    let all = ("mode", json!("enforce"));
+    let nobody = ("mode", json!("shadow"));
+    let share = |percent: u8| ("canary", json!({"percent": percent}));
+    let by = json!({"percent": 5, "by": ["tenant", "address"]});
     for (old, new, expected) in [
         (
-            Some(five.clone()),
-            None,
+            share(5),
+            all.clone(),
             "stricter $.canary every caller: enforced for 5 of a hundred callers -> for all",
         ),
         (
-            Some(five.clone()),
-            Some(json!({"percent": 25})),
+            share(100),
+            all.clone(),
+            "changed $.canary every caller: enforced for all 100 of a hundred callers, as a canary -> for all",
+        ),
+        (
+            all.clone(),
+            share(5),
+            "looser $.canary every caller: enforced for all -> for 5 of a hundred callers, told apart by account; the others are in shadow, and caches are left alone",
+        ),
+        (
+            all.clone(),
+            share(100),
+            "changed $.canary every caller: enforced for all -> for all 100 of a hundred callers, as a canary; caches are left alone",
+        ),
+        (
+            nobody.clone(),
+            share(5),
+            "stricter $.mode every caller: enforced for nobody -> for 5 of a hundred callers, told apart by account; the others are in shadow, and caches are left alone",
+        ),
+        (
+            nobody.clone(),
+            share(0),
+            "changed $.mode every caller: enforced for nobody -> for 0 of a hundred callers, told apart by account; the others are in shadow, and caches are left alone",
+        ),
+        (
+            share(5),
+            nobody.clone(),
+            "looser $.mode every caller: enforced for 5 of a hundred callers -> for nobody (enforce -> shadow)",
+        ),
+        (
+            nobody,
+            all,
+            "stricter $.mode every caller: what was counted is refused (shadow -> enforce)",
+        ),
+        (
+            share(5),
+            share(25),
             "stricter $.canary every caller: enforced for 5 -> 25 of a hundred callers",
         ),
         (
-            Some(json!({"percent": 25})),
-            Some(five.clone()),
+            share(25),
+            share(5),
             "looser $.canary every caller: enforced for 25 -> 5 of a hundred callers",
         ),
         (
-            Some(five),
-            Some(json!({"percent": 5, "by": ["tenant", "address"]})),
+            share(5),
+            ("canary", by),
             "changed $.canary every caller: the share is told apart by account -> tenant, address: others are in it",
         ),
     ] {
-        let with = |canary: &Option<Value>| {
+        let with = |(key, value): &(&str, Value)| {
             let mut document = base();
-            if let Some(canary) = canary {
-                document["canary"] = canary.clone();
-            }
+            document[key] = value.clone();
             document
         };
         assert_eq!(between(&with(&old), &with(&new)), [expected]);
@@ -455,7 +492,11 @@ fn routes_that_come_and_go_and_change_places() {
     assert_eq!(
         found,
         [
-            "gone $.routes[0] requests of the route `pay` (POST /pay): decided by the route `rest`; what is sent again runs again"
+            "gone $.routes[0] requests of the route `pay` (POST /pay): decided by the route `rest`",
+            "gone $.routes[0].idempotency requests of the route `pay`: a request that comes again with its `Idempotency-Key` runs again",
+            "looser $.routes[0].limits requests of the route `pay`: no longer limited by `extra`",
+            "looser $.routes[0].cost requests of the route `pay`: a request costs 2 -> 1",
+            "looser $.routes[0].anonymous requests of the route `pay`, callers without an account: answered with 401 -> limited by what stands in for the account",
         ]
     );
     let found = compared(|new| {
@@ -465,7 +506,8 @@ fn routes_that_come_and_go_and_change_places() {
     assert_eq!(
         found,
         [
-            "new $.routes[0] requests POST /hooks/big: a route `big` of their own, no limits of its own; the route `hook` decided about them before"
+            "gone $.routes[0].dedupe requests of the route `big`: an event that is delivered again runs again",
+            "new $.routes[0] requests POST /hooks/big: a route `big` of their own; the route `hook` decided about them before",
         ]
     );
     let found = compared(|new| new["routes"].as_array_mut().unwrap().swap(2, 3));
@@ -488,6 +530,120 @@ fn routes_that_come_and_go_and_change_places() {
         )
         .status,
         0
+    );
+}
+
+/// A route that takes requests from several, or from none, and one whose requests several take.
+#[test]
+fn whose_requests_a_route_takes() {
+    let wide = json!({"name": "wide", "match": {"methods": ["GET", "POST"]}, "anonymous": "deny"});
+    let found = compared(|new| {
+        let routes = new["routes"].as_array_mut().unwrap();
+        routes.insert(2, wide.clone());
+        routes.pop();
+    });
+    assert_eq!(
+        found,
+        [
+            "gone $.routes[3] requests of the route `rest` (of any method /*): decided by `wide`, or by no route",
+            "gone $.routes[2].cache requests that `wide` takes from `read`: no copies are kept any more; every request reaches the origin",
+            "stricter $.routes[3].anonymous requests of the route `rest` that `wide` takes, callers without an account: limited by what stands in for the account -> answered with 401",
+            "stricter $.routes[2].anonymous requests that `wide` takes from `read`, callers without an account: limited by what stands in for the account -> answered with 401",
+            "new $.routes[2] requests GET|POST any path: a route `wide` of their own; it takes some from `read`, `rest`",
+        ]
+    );
+    // Before, no route took them; what stands first goes on taking its own.
+    let mut old = base();
+    old["routes"].as_array_mut().unwrap().truncate(1);
+    let mut new = old.clone();
+    new["routes"].as_array_mut().unwrap().push(
+        json!({"name": "posts", "match": {"methods": ["POST"]}, "limits": ["extra"], "mode": "shadow"}),
+    );
+    assert_eq!(
+        between(&old, &new),
+        [
+            "looser $.routes[1].mode requests of the route `posts`: nobody is refused any more (enforce -> shadow)",
+            "stricter $.routes[1].limits requests of the route `posts`: limited by `extra`",
+            "new $.routes[1] requests POST any path: a route `posts` of their own",
+        ]
+    );
+}
+
+/// Another name is another route, and records of events are kept by it.
+#[test]
+fn a_route_by_another_name() {
+    let found = compared(|new| new["routes"][0]["name"] = json!("charge"));
+    assert_eq!(
+        found,
+        [
+            "gone $.routes[0] requests of the route `pay` (POST /pay): decided by the route `charge`",
+            "new $.routes[0] requests POST /pay: a route `charge` of their own; the route `pay` decided about them before",
+        ]
+    );
+    let found = compared(|new| new["routes"][1]["name"] = json!("event"));
+    assert_eq!(
+        found,
+        [
+            "gone $.routes[1] requests of the route `hook` (of any method /hooks/*): decided by the route `event`",
+            "changed $.routes[1].dedupe requests of the route `hook`: records of events are a route's own and start anew: an event from before runs again when it is delivered again",
+            "new $.routes[1] requests of any method /hooks/*: a route `event` of their own; the route `hook` decided about them before",
+        ]
+    );
+}
+
+#[test]
+fn a_limit_that_moves_between_every_request_and_a_route() {
+    let narrow = |document: &mut Value| {
+        document["always"] = json!(["ceiling"]);
+        document["routes"][0]["limits"] = json!(["extra", "account"]);
+    };
+    let (wide, mut own) = (base(), base());
+    narrow(&mut own);
+    assert_eq!(
+        between(&wide, &own),
+        ["looser $.always every request but those of `pay`: no longer limited by `account`"]
+    );
+    assert_eq!(
+        between(&own, &wide),
+        ["stricter $.always every request but those of `pay`: limited by `account`"]
+    );
+}
+
+#[test]
+fn a_limit_in_shadow_refuses_nobody() {
+    let found = compared(|new| {
+        new["limits"]["new"] = json!({"per": ["host"], "rate": "1/s", "shadow": true});
+        new["always"] = json!(["ceiling", "account", "new"]);
+    });
+    assert_eq!(
+        found,
+        [
+            "new $.limits.new every request: counted by `new`, which is in shadow, 1/s burst 60 per host"
+        ]
+    );
+    let mut old = base();
+    old["limits"]["extra"]["shadow"] = json!(true);
+    let mut new = old.clone();
+    new["routes"][0]["limits"] = json!([]);
+    new["routes"][1]["limits"] = json!(["extra"]);
+    assert_eq!(
+        between(&old, &new),
+        [
+            "changed $.routes[0].limits route `pay`: no longer counted by `extra`, which was in shadow",
+            "changed $.routes[1].limits route `hook`: counted by `extra`, which is in shadow",
+        ]
+    );
+}
+
+#[test]
+fn a_key_that_comes_to_be_required() {
+    let found = set("/routes/3/idempotency", json!({"key": "required"}));
+    assert_eq!(
+        found,
+        [
+            "stricter $.routes[3].idempotency.key route `rest`: a request without a key is refused, and so is a caller who is nobody",
+            "new $.routes[3].idempotency route `rest`: a request that comes again with its `Idempotency-Key` is recognised for 1day",
+        ]
     );
 }
 

@@ -7,7 +7,7 @@ use super::words;
 
 /// `told`: whether caches are told anything of the new policy's routes.
 pub(super) fn compare(
-    route: &str,
+    whose: &str,
     (old, new): (Option<&Cache>, Option<&Cache>),
     told: bool,
     place: &[Step],
@@ -19,27 +19,22 @@ pub(super) fn compare(
         (None, Some(cache)) => changes.add(
             Kind::New,
             &place,
-            format!(
-                "route `{route}`: {} share a cached copy",
-                sharers(&cache.scope)
-            ),
+            format!("{whose}: {} share a cached copy", sharers(&cache.scope)),
         ),
         (Some(_), None) => changes.add(
             Kind::Gone,
             &place,
             if told {
-                format!(
-                    "route `{route}`: no copies are kept any more; every request reaches the origin"
-                )
+                format!("{whose}: no copies are kept any more; every request reaches the origin")
             } else {
-                format!("route `{route}`: nobody says whose copies are whose any more")
+                format!("{whose}: nobody says whose copies are whose any more")
             },
         ),
-        (Some(old), Some(new)) => both(route, old, new, &place, changes),
+        (Some(old), Some(new)) => both(whose, old, new, &place, changes),
     }
 }
 
-fn both(route: &str, old: &Cache, new: &Cache, place: &[Step], changes: &mut Changes) {
+fn both(whose: &str, old: &Cache, new: &Cache, place: &[Step], changes: &mut Changes) {
     let Cache {
         scope,
         by,
@@ -62,9 +57,7 @@ fn both(route: &str, old: &Cache, new: &Cache, place: &[Step], changes: &mut Cha
         changes.add(
             kind,
             &inside(place, "scope"),
-            format!(
-                "route `{route}`: {old} -> {new} share a cached copy, so {note}; copies start anew"
-            ),
+            format!("{whose}: {old} -> {new} share a cached copy, so {note}; copies start anew"),
         );
     }
     if *by != new.by {
@@ -76,7 +69,7 @@ fn both(route: &str, old: &Cache, new: &Cache, place: &[Step], changes: &mut Cha
         changes.add(
             Kind::Changed,
             &inside(place, "by"),
-            format!("route `{route}`: caches are told by {old} -> {new}, and have to go by that; copies start anew"),
+            format!("{whose}: caches are told by {old} -> {new}, and have to go by that; copies start anew"),
         );
     }
     if *sealed != new.sealed {
@@ -88,19 +81,15 @@ fn both(route: &str, old: &Cache, new: &Cache, place: &[Step], changes: &mut Cha
         } else {
             (Kind::Looser, "a response without a seal is let out")
         };
-        changes.add(
-            kind,
-            &inside(place, "seal"),
-            format!("route `{route}`: {text}"),
-        );
+        changes.add(kind, &inside(place, "seal"), format!("{whose}: {text}"));
     }
     if *owner != new.owner {
-        self::owner(route, owner.as_ref(), new.owner.as_ref(), place, changes);
+        self::owner(whose, owner.as_ref(), new.owner.as_ref(), place, changes);
     }
 }
 
 fn owner(
-    route: &str,
+    whose: &str,
     old: Option<&OwnerRule>,
     new: Option<&OwnerRule>,
     place: &[Step],
@@ -128,7 +117,7 @@ fn owner(
     changes.add(
         kind,
         &inside(place, "owner_header"),
-        format!("route `{route}`: {text}"),
+        format!("{whose}: {text}"),
     );
 }
 

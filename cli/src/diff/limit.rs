@@ -19,6 +19,37 @@ pub(super) fn shared<'p>((old, new): (&Policy, &Policy), mut names: Vec<&'p str>
     names
 }
 
+/// Whether a limit of a policy only counts.
+fn is_in_shadow(policy: &Policy, name: &str) -> bool {
+    policy
+        .limit_named(name)
+        .is_some_and(|(_, limit)| limit.shadow)
+}
+
+/// What becomes of requests that a limit comes to be asked about.
+pub(super) fn comes(new: &Policy, name: &str) -> (Kind, String) {
+    if is_in_shadow(new, name) {
+        (
+            Kind::Changed,
+            format!("counted by `{name}`, which is in shadow"),
+        )
+    } else {
+        (Kind::Stricter, format!("limited by `{name}`"))
+    }
+}
+
+/// What becomes of requests that a limit is not asked about any more.
+pub(super) fn leaves(old: &Policy, name: &str) -> (Kind, String) {
+    if is_in_shadow(old, name) {
+        (
+            Kind::Changed,
+            format!("no longer counted by `{name}`, which was in shadow"),
+        )
+    } else {
+        (Kind::Looser, format!("no longer limited by `{name}`"))
+    }
+}
+
 pub(super) fn compare_all(old: &Policy, new: &Policy, changes: &mut Changes) {
     for (index, limit) in old.limits.iter().enumerate() {
         match new.limits.iter().find(|other| other.name == limit.name) {
@@ -51,10 +82,9 @@ fn one_sided(policy: &Policy, limit: &Limit, id: LimitId, kind: Kind, changes: &
         words::dimensions(&limit.per),
         quota::shown(limit.quota),
     );
-    let word = if kind == Kind::New {
-        "limited"
-    } else {
-        "no longer limited"
+    let told = match kind {
+        Kind::New => comes(policy, name),
+        _ => leaves(policy, name),
     };
     let weight = if everybody {
         Weight::Everybody
@@ -65,7 +95,7 @@ fn one_sided(policy: &Policy, limit: &Limit, id: LimitId, kind: Kind, changes: &
         weight,
         kind,
         &at(&["limits", name]),
-        format!("{whom}: {word} by `{name}`, {worth} per {per}"),
+        format!("{whom}: {}, {worth} per {per}", told.1),
     );
 }
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use tidegate_core::policy::{
-    By, EventSource, Execution, Fingerprint, Idempotency, Step, UnknownRule,
+    By, EventSource, Execution, Fingerprint, Idempotency, Route, Step, UnknownRule,
 };
 
 use super::change::{Changes, Kind, inside};
 use super::words;
 
-/// Where changes are added: about one route, at the place of its rule.
+/// Where changes are added: about some requests, at the place of their route's rule.
 struct About<'a> {
-    route: &'a str,
+    whose: &'a str,
     place: Vec<Step>,
     changes: &'a mut Changes,
 }
@@ -23,7 +23,7 @@ impl About<'_> {
         } else {
             inside(&self.place, key)
         };
-        let text = format!("route `{}`: {text}", self.route);
+        let text = format!("{}: {text}", self.whose);
         self.changes.add(kind, &place, text);
     }
 
@@ -46,18 +46,18 @@ impl About<'_> {
 }
 
 pub(super) fn compare(
-    route: &str,
-    old: Option<&Idempotency>,
-    new: Option<&Idempotency>,
+    whose: &str,
+    (before, after): (&Route, &Route),
     place: &[Step],
     changes: &mut Changes,
 ) {
+    let (old, new) = (before.idempotency.as_ref(), after.idempotency.as_ref());
     let key = match new.or(old).map(|rule| &rule.by) {
         Some(By::Event { .. }) => "dedupe",
         _ => "idempotency",
     };
     let mut about = About {
-        route,
+        whose,
         place: inside(place, key),
         changes,
     };
@@ -82,7 +82,18 @@ pub(super) fn compare(
             let what = what(&rule.by);
             about.add(Kind::Gone, "", &format!("{what} runs again"));
         }
-        (Some(old), Some(new)) => both(old, new, &mut about),
+        (Some(old), Some(new)) => {
+            both(old, new, &mut about);
+            if let (By::Event { .. }, By::Event { .. }) = (&old.by, &new.by)
+                && before.name != after.name
+            {
+                about.add(
+                    Kind::Changed,
+                    "",
+                    "records of events are a route's own and start anew: an event from before runs again when it is delivered again",
+                );
+            }
+        }
     }
 }
 

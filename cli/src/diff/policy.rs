@@ -1,17 +1,17 @@
 //! The document as a whole.
 
-use tidegate_core::policy::{Mode, Notify, Policy, RateLimitHeaders, StoreErrorRule};
+use tidegate_core::policy::{Notify, Policy, RateLimitHeaders, StoreErrorRule};
 use tidegate_core::records::Room;
 
 use super::change::{Changes, Kind, Weight, at};
 use super::names::Names;
-use super::{canary, identity, limit, routes, words};
+use super::{force, identity, limit, routes, words};
 
 pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
     let Policy {
         name,
         version,
-        mode,
+        mode: _,
         canary: _,
         identity: old_identity,
         limits: _,
@@ -34,25 +34,7 @@ pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
             format!("it is another policy (`{name}` -> `{}`): all buckets, records and copies start anew", new.name),
         );
     }
-    if *mode != new.mode {
-        let caches = old.caches() || new.caches();
-        let (kind, text) = match (new.mode, caches) {
-            (Mode::Shadow, false) => (
-                Kind::Looser,
-                "every caller: nobody is refused any more (enforce -> shadow)",
-            ),
-            (Mode::Shadow, true) => (
-                Kind::Looser,
-                "every caller: nobody is refused any more, and caches are left alone, which keep what the origin lets them (enforce -> shadow)",
-            ),
-            (Mode::Enforce, _) => (
-                Kind::Stricter,
-                "every caller: what was counted is refused (shadow -> enforce)",
-            ),
-        };
-        changes.weigh(Weight::Everybody, kind, &at(&["mode"]), text);
-    }
-    canary::compare(old, new, changes);
+    force::compare(old, new, changes);
     identity::compare(old_identity, &new.identity, changes);
     limit::compare_all(old, new, changes);
     always(old, new, changes);
@@ -134,20 +116,14 @@ fn always(old: &Policy, new: &Policy, changes: &mut Changes) {
     let names = Names::compare(&old_names, &new_names);
     let place = at(&["always"]);
     for name in names.gone {
-        changes.weigh(
-            Weight::Everybody,
-            Kind::Looser,
-            &place,
-            format!("every request: no longer limited by `{name}`"),
-        );
+        let (kind, text) = limit::leaves(old, name);
+        let whose = all_but(&having(new, name));
+        changes.weigh(Weight::Everybody, kind, &place, format!("{whose}: {text}"));
     }
     for name in names.added {
-        changes.weigh(
-            Weight::Everybody,
-            Kind::Stricter,
-            &place,
-            format!("every request: limited by `{name}`"),
-        );
+        let (kind, text) = limit::comes(new, name);
+        let whose = all_but(&having(old, name));
+        changes.weigh(Weight::Everybody, kind, &place, format!("{whose}: {text}"));
     }
     if let Some(order) = names.reordered {
         let order = words::list(&order);
@@ -156,6 +132,24 @@ fn always(old: &Policy, new: &Policy, changes: &mut Changes) {
             &place,
             format!("every request: limits are asked in the order {order}; the first that refuses is told of"),
         );
+    }
+}
+
+/// The routes that have a limit of their own accord.
+fn having<'p>(policy: &'p Policy, limit: &str) -> Vec<&'p str> {
+    let routes = policy.routes.iter();
+    routes
+        .filter(|route| words::limits(policy, &route.limits).contains(&limit))
+        .map(|route| route.name.as_str())
+        .collect()
+}
+
+/// Every request, but for those of these routes.
+fn all_but(routes: &[&str]) -> String {
+    if routes.is_empty() {
+        "every request".to_owned()
+    } else {
+        format!("every request but those of {}", words::list(routes))
     }
 }
 

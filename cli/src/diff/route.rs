@@ -8,33 +8,45 @@ use super::change::{Changes, Kind, inside};
 use super::names::Names;
 use super::{cache, limit, once, words};
 
+/// What a policy says of requests that no route takes.
+pub(super) const NONE: Route = Route {
+    name: String::new(),
+    matcher: RouteMatch {
+        methods: Vec::new(),
+        path: None,
+        host: None,
+        headers: Vec::new(),
+    },
+    limits: Vec::new(),
+    cost: Cost::Fixed(1),
+    anonymous: Anonymous::Address,
+    mode: None,
+    cache: None,
+    idempotency: None,
+};
+
+/// Compares what two routes say of the same requests.
 pub(super) fn compare(
+    whose: &str,
     (old, before): (&Policy, &Route),
     (new, after): (&Policy, &Route),
     place: &[Step],
     changes: &mut Changes,
 ) {
     let Route {
-        name,
-        matcher,
+        name: _,
+        // Which requests these are is told elsewhere.
+        matcher: _,
         limits: _,
         cost,
         anonymous,
         mode,
         cache: old_cache,
-        idempotency,
+        idempotency: _,
     } = before;
-    if *matcher != after.matcher {
-        let (old, new) = (takes(matcher), takes(&after.matcher));
-        changes.add(
-            Kind::Changed,
-            &inside(place, "match"),
-            format!("route `{name}`: takes requests {old} -> {new}"),
-        );
-    }
-    own_limits((old, before), (new, after), place, changes);
+    own_limits(whose, (old, before), (new, after), place, changes);
     if *cost != after.cost {
-        self::cost(name, cost, &after.cost, place, changes);
+        self::cost(whose, cost, &after.cost, place, changes);
     }
     if *anonymous != after.anonymous {
         let kind = if rank(after.anonymous) > rank(*anonymous) {
@@ -46,7 +58,7 @@ pub(super) fn compare(
         changes.add(
             kind,
             &inside(place, "anonymous"),
-            format!("route `{name}`, callers without an account: {old} -> {new}"),
+            format!("{whose}, callers without an account: {old} -> {new}"),
         );
     }
     let shadow = |mode: Option<Mode>| mode == Some(Mode::Shadow);
@@ -62,30 +74,22 @@ pub(super) fn compare(
                 "what was counted is refused (shadow -> enforce)",
             )
         };
-        changes.add(
-            kind,
-            &inside(place, "mode"),
-            format!("route `{name}`: {text}"),
-        );
+        changes.add(kind, &inside(place, "mode"), format!("{whose}: {text}"));
     }
     cache::compare(
-        name,
+        whose,
         (old_cache.as_ref(), after.cache.as_ref()),
         new.caches(),
         place,
         changes,
     );
-    once::compare(
-        name,
-        idempotency.as_ref(),
-        after.idempotency.as_ref(),
-        place,
-        changes,
-    );
+    once::compare(whose, (before, after), place, changes);
 }
 
-/// The route's own limits. One that only one policy has is told of where that is.
+/// The limits that are asked beside those of every request. One that only one policy has, and one that comes to be asked of every
+/// request, or is not any more, is told of where that is.
 fn own_limits(
+    whose: &str,
     (old, before): (&Policy, &Route),
     (new, after): (&Policy, &Route),
     place: &[Step],
@@ -94,32 +98,29 @@ fn own_limits(
     let old_names = limit::shared((old, new), words::limits(old, &before.limits));
     let new_names = limit::shared((old, new), words::limits(new, &after.limits));
     let names = Names::compare(&old_names, &new_names);
-    let (route, place) = (&after.name, inside(place, "limits"));
-    for name in names.gone {
-        changes.add(
-            Kind::Looser,
-            &place,
-            format!("route `{route}`: no longer limited by `{name}`"),
-        );
+    let place = inside(place, "limits");
+    let always = |policy: &Policy, name| words::limits(policy, &policy.always).contains(&name);
+    for name in names.gone.into_iter().filter(|name| !always(new, name)) {
+        let (kind, text) = limit::leaves(old, name);
+        changes.add(kind, &place, format!("{whose}: {text}"));
     }
-    for name in names.added {
-        changes.add(
-            Kind::Stricter,
-            &place,
-            format!("route `{route}`: limited by `{name}`"),
-        );
+    for name in names.added.into_iter().filter(|name| !always(old, name)) {
+        let (kind, text) = limit::comes(new, name);
+        changes.add(kind, &place, format!("{whose}: {text}"));
     }
     if let Some(order) = names.reordered {
         let order = words::list(&order);
         changes.add(
             Kind::Changed,
             &place,
-            format!("route `{route}`: limits are asked in the order {order}; the first that refuses is told of"),
+            format!(
+                "{whose}: limits are asked in the order {order}; the first that refuses is told of"
+            ),
         );
     }
 }
 
-fn cost(name: &str, old: &Cost, new: &Cost, place: &[Step], changes: &mut Changes) {
+fn cost(whose: &str, old: &Cost, new: &Cost, place: &[Step], changes: &mut Changes) {
     let kind = match (old, new) {
         (Cost::Fixed(old), Cost::Fixed(new)) if new > old => Kind::Stricter,
         (Cost::Fixed(_), Cost::Fixed(_)) => Kind::Looser,
@@ -133,7 +134,7 @@ fn cost(name: &str, old: &Cost, new: &Cost, place: &[Step], changes: &mut Change
     changes.add(
         kind,
         &inside(place, "cost"),
-        format!("route `{name}`: a request costs {old} -> {new}"),
+        format!("{whose}: a request costs {old} -> {new}"),
     );
 }
 

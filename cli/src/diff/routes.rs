@@ -2,22 +2,20 @@
 
 use tidegate_core::policy::{Policy, Route, Step};
 
-use super::change::{Changes, Kind, at};
+use super::change::{Changes, Kind, at, inside};
 use super::{route, words};
 use crate::lint::containment::{covers, meet};
 
 pub(super) fn compare(old: &Policy, new: &Policy, changes: &mut Changes) {
     for (index, route) in old.routes.iter().enumerate() {
         if find(new, &route.name).is_none() {
-            gone(new, route, index, changes);
+            gone((old, index, route), new, changes);
         }
     }
     for (index, route) in new.routes.iter().enumerate() {
         match find(old, &route.name) {
-            Some((_, before)) => {
-                route::compare((old, before), (new, route), &place(index), changes);
-            }
-            None => added(old, new, route, index, changes),
+            Some((_, before)) => stayed((old, before), (new, route), &place(index), changes),
+            None => added(old, (new, index, route), changes),
         }
     }
     reordered(old, new, changes);
@@ -34,75 +32,141 @@ fn place(index: usize) -> Vec<Step> {
     place
 }
 
-/// The route that takes all requests of `route`, if a single one does.
-fn taker<'p>(routes: &'p [Route], route: &Route) -> Option<&'p Route> {
-    let methods: Vec<Option<&str>> = match route.matcher.methods.as_slice() {
-        [] => vec![None],
-        methods => methods.iter().map(|method| Some(method.as_str())).collect(),
-    };
-    let first = routes
-        .iter()
-        .find(|other| meet(&other.matcher, &route.matcher))?;
-    methods
-        .iter()
-        .all(|method| covers(&first.matcher, &route.matcher, *method))
-        .then_some(first)
+/// A route that both have.
+fn stayed(
+    (old, before): (&Policy, &Route),
+    (new, after): (&Policy, &Route),
+    place: &[Step],
+    changes: &mut Changes,
+) {
+    let whose = format!("route `{}`", after.name);
+    if before.matcher != after.matcher {
+        let takes = (route::takes(&before.matcher), route::takes(&after.matcher));
+        changes.add(
+            Kind::Changed,
+            &inside(place, "match"),
+            format!("{whose}: takes requests {} -> {}", takes.0, takes.1),
+        );
+    }
+    route::compare(&whose, (old, before), (new, after), place, changes);
 }
 
-fn gone(new: &Policy, route: &Route, index: usize, changes: &mut Changes) {
-    let (name, takes) = (&route.name, route::takes(&route.matcher));
-    let meets = |other: &&Route| meet(&other.matcher, &route.matcher);
-    let now = match (taker(&new.routes, route), new.routes.iter().find(meets)) {
-        (Some(taker), _) => format!("decided by the route `{}`", taker.name),
-        (None, Some(_)) => "decided by whichever route takes them, or by none".to_owned(),
-        (None, None) => "decided by no route, only by the limits of every request".to_owned(),
-    };
-    changes.add(
-        Kind::Gone,
-        &place(index),
-        format!(
-            "requests of the route `{name}` ({takes}): {now}{}",
-            held(route)
-        ),
-    );
+/// Who takes the requests of a route in a policy that does not have it.
+struct Others<'p> {
+    /// In their order.
+    routes: Vec<&'p Route>,
+    /// Whether the last takes all that the others leave.
+    all: bool,
 }
 
-/// What a route held that is gone with it.
-fn held(route: &Route) -> &'static str {
-    if route.idempotency.is_some() {
-        "; what is sent again runs again"
-    } else {
-        ""
+impl<'p> Others<'p> {
+    /// Those of `policy` in place of the route at an index of `own`. Routes that stand before it there go on taking what is theirs.
+    fn of(own: &Policy, index: usize, route: &Route, policy: &'p Policy) -> Self {
+        let methods: Vec<Option<&str>> = match route.matcher.methods.as_slice() {
+            [] => vec![None],
+            methods => methods.iter().map(|method| Some(method.as_str())).collect(),
+        };
+        let before = own.routes.get(..index).unwrap_or_default();
+        let stays = |other: &Route| before.iter().any(|route| route.name == other.name);
+        let mut others = Self {
+            routes: Vec::new(),
+            all: false,
+        };
+        for other in &policy.routes {
+            if stays(other) || !meet(&other.matcher, &route.matcher) {
+                continue;
+            }
+            others.routes.push(other);
+            let mut methods = methods.iter();
+            if methods.all(|method| covers(&other.matcher, &route.matcher, *method)) {
+                others.all = true;
+                break;
+            }
+        }
+        others
+    }
+
+    /// The one that takes them all, if there is one.
+    fn only(&self) -> Option<&'p Route> {
+        match self.routes.as_slice() {
+            [only] if self.all => Some(only),
+            _ => None,
+        }
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self
+            .routes
+            .iter()
+            .map(|route| route.name.as_str())
+            .collect();
+        words::list(&names)
     }
 }
 
-fn added(old: &Policy, new: &Policy, route: &Route, index: usize, changes: &mut Changes) {
+fn gone((old, index, route): (&Policy, usize, &Route), new: &Policy, changes: &mut Changes) {
     let (name, takes) = (&route.name, route::takes(&route.matcher));
-    let after = new
-        .routes
-        .get(index.saturating_add(1)..)
-        .unwrap_or_default();
-    let from: Vec<&str> = after
-        .iter()
-        .filter(|other| find(old, &other.name).is_some() && meet(&other.matcher, &route.matcher))
-        .map(|other| other.name.as_str())
-        .collect();
-    let before = match (taker(&old.routes, route), from.as_slice()) {
-        (Some(taker), _) => format!("; the route `{}` decided about them before", taker.name),
-        (None, []) => String::new(),
-        (None, names) => format!("; it takes some from {}", words::list(names)),
+    let others = Others::of(old, index, route, new);
+    let now = match (others.only(), others.routes.is_empty()) {
+        (Some(only), _) => format!("decided by the route `{}`", only.name),
+        (None, true) => "decided by no route, only by the limits of every request".to_owned(),
+        (None, false) if others.all => {
+            format!("decided by {}, whichever takes them", others.names())
+        }
+        (None, false) => format!("decided by {}, or by no route", others.names()),
     };
-    let own = words::limits(new, &route.limits);
-    let limits = if own.is_empty() {
-        "no limits of its own".to_owned()
-    } else {
-        format!("limited by {}", words::list(&own))
+    let place = place(index);
+    changes.add(
+        Kind::Gone,
+        &place,
+        format!("requests of the route `{name}` ({takes}): {now}"),
+    );
+    for other in &others.routes {
+        let whose = match others.only() {
+            Some(_) => format!("requests of the route `{name}`"),
+            None => format!("requests of the route `{name}` that `{}` takes", other.name),
+        };
+        route::compare(&whose, (old, route), (new, other), &place, changes);
+    }
+    if !others.all {
+        let whose = format!("requests of the route `{name}` that none takes");
+        route::compare(&whose, (old, route), (new, &route::NONE), &place, changes);
+    }
+}
+
+fn added(old: &Policy, (new, index, route): (&Policy, usize, &Route), changes: &mut Changes) {
+    let (name, takes) = (&route.name, route::takes(&route.matcher));
+    let others = Others::of(new, index, route, old);
+    let before = match (others.only(), others.routes.is_empty()) {
+        (Some(only), _) => format!("; the route `{}` decided about them before", only.name),
+        (None, true) => String::new(),
+        (None, false) => format!("; it takes some from {}", others.names()),
     };
+    let place = place(index);
     changes.add(
         Kind::New,
-        &place(index),
-        format!("requests {takes}: a route `{name}` of their own, {limits}{before}"),
+        &place,
+        format!("requests {takes}: a route `{name}` of their own{before}"),
     );
+    for other in &others.routes {
+        // Of what a route leaves that is gone, it is told there.
+        if find(new, &other.name).is_none() {
+            continue;
+        }
+        let whose = match others.only() {
+            Some(_) => format!("requests of the route `{name}`"),
+            None => format!("requests that `{name}` takes from `{}`", other.name),
+        };
+        route::compare(&whose, (old, other), (new, route), &place, changes);
+    }
+    if !others.all {
+        let whose = if others.routes.is_empty() {
+            format!("requests of the route `{name}`")
+        } else {
+            format!("requests of the route `{name}` that none took")
+        };
+        route::compare(&whose, (old, &route::NONE), (new, route), &place, changes);
+    }
 }
 
 /// Routes that meet, and changed places.

@@ -11,7 +11,7 @@ use crate::diff::{self, Change, Kind};
 use crate::exit::Exit;
 use crate::lint;
 use crate::output::{BAD, CAUTION, GOOD, Output, count};
-use crate::policy_file;
+use crate::policy_file::{self, Held};
 
 /// `tidegate diff OLD NEW`.
 #[derive(Debug, Args)]
@@ -41,8 +41,10 @@ struct Side<'p> {
 
 impl Diff {
     pub(crate) fn run(self, output: &Output) -> Result<Exit> {
-        let (old, new) = (read(&self.old)?, read(&self.new)?);
-        let changes = diff::diff(&old, &new);
+        let (old_held, old) = read(&self.old)?;
+        let (new_held, new) = read(&self.new)?;
+        let engines = old_held.section.zip(new_held.section);
+        let changes = diff::diff(&old, &new, engines.as_ref());
         let different = !changes.is_empty();
         output.line(if different {
             let changes = count(changes.len(), "difference");
@@ -90,12 +92,15 @@ impl<'p> Side<'p> {
 }
 
 /// Reads a policy. One with mistakes decides nothing, and cannot be compared.
-fn read(path: &Path) -> Result<Policy> {
+fn read(path: &Path) -> Result<(Held, Policy)> {
     let file = policy_file::file(path);
     let held = policy_file::held(path)?;
     let linted = lint::policy(&file, &held.document);
     match (linted.policy, linted.findings.first()) {
-        (Some(policy), _) => Ok(held.hold(policy)),
+        (Some(policy), _) => {
+            let policy = held.hold(policy);
+            Ok((held, policy))
+        }
         (None, Some(finding)) => bail!("{finding}"),
         (None, None) => bail!("`{}` is no policy", file.display()),
     }

@@ -196,6 +196,15 @@ fn a_policy_that_is_not_there_or_a_folder_that_cannot_be_written_is_another_stat
 
 #[test]
 #[cfg(unix)]
+fn cases_that_a_link_does_not_find_are_not_passed_over() {
+    let stand = Stand::new();
+    std::os::unix::fs::symlink("moved.json", stand.at("policy.test.json")).unwrap();
+    fails(&stand.pack(&[]), 4, "policy.test.json` cannot be read");
+    assert!(!stand.at(PACKED).exists());
+}
+
+#[test]
+#[cfg(unix)]
 fn only_a_file_is_replaced_and_never_the_policy() {
     let stand = Stand::new();
     let engine = ["--engine", "engine.wasm"];
@@ -216,6 +225,51 @@ fn only_a_file_is_replaced_and_never_the_policy() {
     assert!(stand.at("link.wasm").is_symlink());
     assert_eq!(stand.read("real.wasm"), stand.read("link.wasm"));
     assert!(stand.read("real.wasm").starts_with(b"\0asm"));
+}
+
+/// What decides is the policy and the engine.
+#[test]
+fn another_engine_is_a_difference() {
+    let stand = Stand::packed();
+    let text = include_str!("engine.wat");
+    let same = ["diff", PACKED, "other.wasm", "--exit-code"];
+    for (engine_of, said) in [
+        (text.to_owned(), None),
+        (
+            text.replace("0.1.0", "0.2.0"),
+            Some("the engine is another (0.1.0 -> 0.2.0): "),
+        ),
+        (
+            text.replace(r#""engine")"#, r#""motor!")"#),
+            Some("the engine is another (another build of 0.1.0): "),
+        ),
+    ] {
+        stand.write("other-engine.wasm", engine(&engine_of));
+        let packed = [
+            "pack",
+            ".",
+            "-o",
+            "other.wasm",
+            "--engine",
+            "other-engine.wasm",
+        ];
+        let done = stand.run(&packed);
+        assert!(done.status.success(), "{done:?}");
+        let diff = stand.run(&same);
+        assert_eq!(
+            diff.status.code(),
+            Some(i32::from(said.is_some())),
+            "{diff:?}"
+        );
+        let printed = String::from_utf8(diff.stdout).unwrap();
+        assert!(
+            printed.contains(said.unwrap_or("no difference")),
+            "{printed}"
+        );
+    }
+    // Of a document nobody knows which engine it will have.
+    let diff = stand.run(&["diff", "policy.json", "other.wasm", "--exit-code"]);
+    assert_eq!(diff.status.code(), Some(0), "{diff:?}");
 }
 
 #[test]
