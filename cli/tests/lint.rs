@@ -127,7 +127,7 @@ fn text_that_is_no_json_is_told_where_it_ends_to_be() {
         findings,
         [
             json!({"file": "p.json", "line": 4, "column": 1, "path": "$", "kind": "mistake",
-                "message": "not JSON: trailing comma"})
+                "message": "cannot be read as JSON: trailing comma"})
         ]
     );
     let (_, findings) = lint("");

@@ -1,10 +1,12 @@
 //! From files, standard input or a load to the stage.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use indicatif::ProgressBar;
 use tidegate_core::policy::Policy;
 
@@ -21,6 +23,9 @@ const EXAMPLES: usize = 5;
 /// After how many requests the progress is told.
 const TOLD: u64 = 16_384;
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// What is played.
 pub(crate) enum Source {
     Logs(Logs),
@@ -31,7 +36,7 @@ pub(crate) enum Source {
     },
 }
 
-/// Logs, one after the other.
+/// Logs, side by side.
 pub(crate) struct Logs {
     /// `-` is standard input.
     pub(crate) files: Vec<PathBuf>,
@@ -103,93 +108,141 @@ fn generate(generator: &mut Generator, emit: Option<&Path>, stage: &mut Stage) -
 }
 
 impl Logs {
+    /// Plays all logs side by side: whichever has the earliest request comes first, as it came then.
     fn play(&self, stage: &mut Stage) -> Result<Read> {
-        let mut read = Read::default();
-        let mut reader = Reader::new(&self.fields);
-        let mut reorder = Reorder::new(self.window);
-        let piped = self.files.iter().any(|file| is_stdin(file));
+        let piped = self.files.iter().filter(|file| is_stdin(file)).count();
+        ensure!(
+            piped <= 1,
+            "`-` is named {piped} times; standard input is one log"
+        );
         let sizes = self.files.iter().filter_map(|file| fs::metadata(file).ok());
-        let bar = if piped {
+        let bar = if piped > 0 {
             progress::stream()
         } else {
             progress::bytes(sizes.map(|data| data.len()).sum())
         };
+        let mut read = Read::default();
+        let mut logs = Vec::new();
+        let mut next = BinaryHeap::new();
         for file in &self.files {
-            let name = if is_stdin(file) {
-                "standard input".to_owned()
-            } else {
-                file.display().to_string()
-            };
-            let stream: Box<dyn io::Read> = if is_stdin(file) {
-                Box::new(io::stdin().lock())
-            } else {
-                Box::new(File::open(file).with_context(|| format!("`{name}` cannot be read"))?)
-            };
-            let stream = Watched {
-                stream,
-                bar: bar.clone(),
-            };
-            let mut whole = One {
-                name: &name,
-                number: 0,
-                read: &mut read,
-            };
-            whole
-                .play(stream, &mut reader, &mut reorder, stage)
-                .with_context(|| format!("`{name}` cannot be read"))?;
+            let mut log = self.open(file, &bar)?;
+            if let Some(time) = log.next(&mut read)? {
+                next.push(Reverse((time, logs.len())));
+            }
+            logs.push(log);
         }
-        while reorder.pop(true, |record| stage.play(record)) {}
+        while let Some(Reverse((_, index))) = next.pop() {
+            let Some(log) = logs.get_mut(index) else {
+                break;
+            };
+            // As long as no other log has an earlier one, nobody need be asked.
+            let others = next.peek().map_or(u64::MAX, |Reverse((time, _))| *time);
+            loop {
+                log.play(stage);
+                match log.next(&mut read)? {
+                    Some(time) if time <= others => {}
+                    Some(time) => {
+                        next.push(Reverse((time, index)));
+                        break;
+                    }
+                    None => break,
+                }
+            }
+        }
         bar.finish_and_clear();
         Ok(read)
     }
+
+    fn open(&self, file: &Path, bar: &ProgressBar) -> Result<Log> {
+        let (name, stream): (_, Box<dyn io::Read>) = if is_stdin(file) {
+            ("standard input".to_owned(), Box::new(io::stdin()))
+        } else {
+            let name = file.display().to_string();
+            let stream = File::open(file).with_context(|| format!("`{name}` cannot be read"))?;
+            (name, Box::new(stream))
+        };
+        let bar = bar.clone();
+        Ok(Log {
+            name,
+            number: 0,
+            lines: Lines::new(Watched { stream, bar }),
+            reader: Reader::new(&self.fields),
+            reorder: Reorder::new(self.window),
+            over: false,
+        })
+    }
 }
 
-/// One log.
-struct One<'a> {
-    name: &'a str,
+/// One log that is being read.
+struct Log {
+    name: String,
+    /// The line that was read last.
     number: u64,
-    read: &'a mut Read,
+    lines: Lines<Watched>,
+    reader: Reader,
+    reorder: Reorder,
+    /// Whether its end was reached.
+    over: bool,
 }
 
-impl One<'_> {
-    fn play(
-        &mut self,
-        stream: impl io::Read,
-        reader: &mut Reader,
-        reorder: &mut Reorder,
-        stage: &mut Stage,
-    ) -> io::Result<()> {
-        let mut lines = Lines::new(stream);
-        while let Some(line) = lines.next()? {
-            self.number = self.number.saturating_add(1);
-            let line = match line {
-                Line::Whole(line) if line.trim_ascii().is_empty() => continue,
-                Line::Whole(line) => line,
-                Line::TooLong => {
-                    self.read.lines = self.read.lines.saturating_add(1);
-                    self.unreadable(format!("it is longer than {MAX_LINE} bytes"));
-                    continue;
-                }
-            };
-            self.read.lines = self.read.lines.saturating_add(1);
-            let (place, record) = reorder.blank();
-            match reader.read(line.trim_ascii(), record) {
-                Ok(()) => reorder.push(place),
-                Err(why) => {
-                    reorder.discard(place);
-                    self.unreadable(why);
-                }
+impl Log {
+    /// Reads on until its next request is known, and says when that came; `None`: there is none.
+    fn next(&mut self, read: &mut Read) -> Result<Option<u64>> {
+        while !self.over && self.reorder.next(false).is_none() {
+            self.line(read)
+                .with_context(|| format!("`{}` cannot be read", self.name))?;
+        }
+        Ok(self.reorder.next(self.over))
+    }
+
+    /// Plays that request.
+    fn play(&mut self, stage: &mut Stage) {
+        self.reorder.pop(|record| stage.play(record));
+    }
+
+    /// Reads a line.
+    fn line(&mut self, read: &mut Read) -> io::Result<()> {
+        let Some(line) = self.lines.next()? else {
+            self.over = true;
+            return Ok(());
+        };
+        self.number = self.number.saturating_add(1);
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::TooLong => {
+                read.lines = read.lines.saturating_add(1);
+                let why = format!("it is longer than {MAX_LINE} bytes");
+                read.unreadable(&self.name, self.number, why);
+                return Ok(());
             }
-            while reorder.pop(false, |record| stage.play(record)) {}
+        };
+        // What some programs begin a file with.
+        let line = match line.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) if self.number == 1 => rest,
+            _ => line,
+        };
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Ok(());
+        }
+        read.lines = read.lines.saturating_add(1);
+        let (place, record) = self.reorder.blank();
+        match self.reader.read(line, record) {
+            Ok(()) => self.reorder.push(place),
+            Err(why) => {
+                self.reorder.discard(place);
+                read.unreadable(&self.name, self.number, why);
+            }
         }
         Ok(())
     }
+}
 
-    fn unreadable(&mut self, why: String) {
-        let read = &mut *self.read;
-        read.unreadable = read.unreadable.saturating_add(1);
-        if read.examples.len() < EXAMPLES {
-            read.examples.push((self.name.to_owned(), self.number, why));
+impl Read {
+    fn unreadable(&mut self, name: &str, number: u64, why: String) {
+        self.unreadable = self.unreadable.saturating_add(1);
+        if self.examples.len() < EXAMPLES {
+            self.examples.push((name.to_owned(), number, why));
         }
     }
 }
@@ -199,12 +252,12 @@ fn is_stdin(file: &Path) -> bool {
 }
 
 /// A stream whose bytes the progress is told of.
-struct Watched<R> {
-    stream: R,
+struct Watched {
+    stream: Box<dyn io::Read>,
     bar: ProgressBar,
 }
 
-impl<R: io::Read> io::Read for Watched<R> {
+impl io::Read for Watched {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.read(room)?;
         self.bar.inc(u64::try_from(count).unwrap_or(0));

@@ -35,19 +35,30 @@ pub(crate) use report::{Meta, build, html, text};
 
 use report::Report;
 
-/// Why a report is not to be believed: nothing could be read, or more than `most` percent of the lines could not.
+/// Why a report is not to be believed: nothing could be read, or more than `most` percent of the lines could not, or stand in the wrong
+/// place.
 pub(crate) fn unbelievable(report: &Report, most: f64) -> Option<String> {
     let Report { input, totals, .. } = report;
     let what = if input.generated { "load" } else { "log" };
     if totals.requests == 0 && input.unreadable == 0 {
         return Some(format!("there is no request in the {what}"));
     }
-    let share = report::share(input.unreadable, input.lines) * 100.0;
-    (share > most || totals.requests == 0).then(|| {
-        format!(
+    let too_many = |lines| report::share(lines, input.lines) * 100.0 > most;
+    if too_many(input.unreadable) || totals.requests == 0 {
+        return Some(format!(
             "{} of {} lines could not be read, more than {most} %; name the fields of your log by \
              `--field NAME=KEY`, or allow more by `--unreadable PERCENT`",
             input.unreadable, input.lines
+        ));
+    }
+    // Each was decided too late, when others had taken what there was.
+    too_many(input.late).then(|| {
+        format!(
+            "{} of {} lines stand behind requests that came up to {} after them, more than {most} %; wait longer for them by \
+             `--reorder TIME`, name files that were put together one by one, or allow more by `--unreadable PERCENT`",
+            input.late,
+            input.lines,
+            moment::length(input.late_by),
         )
     })
 }

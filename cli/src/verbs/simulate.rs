@@ -18,7 +18,7 @@ use crate::simulate::{self, Field, Fields, Logs, Meta, Source, Spec};
 pub(crate) struct Simulate {
     /// The policy: its file, its folder, or a packed module
     policy: PathBuf,
-    /// Access logs, one JSON object on each line, in this order; `-` is standard input
+    /// Access logs, one JSON object on each line, played side by side; `-` is standard input
     #[arg(long, value_name = "FILE", num_args = 1.., required_unless_present = "load", conflicts_with = "load")]
     log: Vec<PathBuf>,
     /// A load to generate: the document itself, or `@FILE`; several run side by side
@@ -33,7 +33,7 @@ pub(crate) struct Simulate {
     /// For how long to wait for requests that started before those already read
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration, conflicts_with = "load")]
     reorder: Duration,
-    /// How many lines may be unreadable, in percent, before nothing is believed
+    /// How many lines may be unreadable, or behind later ones, in percent, before nothing is believed
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     unreadable: f64,
     /// What share of callers is to be let through, in percent

@@ -238,13 +238,77 @@ fn requests_are_put_in_the_order_of_their_times_as_far_as_one_can_wait() {
     let found = report(&[&policy, "--log", &log]);
     assert_eq!(found["input"]["first"], "2026-11-29T10:00:00.000Z");
     assert_eq!(found["input"]["late"], 0);
-    let found = report(&[&policy, "--log", &log, "--reorder", "1s"]);
+    let late = [&policy, "--log", &log, "--reorder", "1s"];
+    let found = report(&[&late[..], &["--unreadable", "50"]].concat());
     assert_eq!(
         (&found["input"]["late"], &found["input"]["late_by_seconds"]),
         (&json!(1), &json!(0.1))
     );
     let note = found["notes"][0].as_str().unwrap();
     assert!(note.contains("--reorder"), "{note}");
+    // Too many, and what would be said is wrong.
+    let output = simulate(&late);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("1 of 3 lines stand behind requests that came up to 100ms after them, more than 1 %; wait longer for them by `--reorder TIME`"),
+        "{}",
+        said(&output)
+    );
+}
+
+/// Two days, and two Envoys of one day: in whichever order they are named, it is the same log.
+#[test]
+fn logs_are_played_side_by_side_in_the_order_of_their_times() {
+    let log = |times: &[u64]| -> String {
+        let lines = times.iter();
+        lines.map(|at| line(*at, "192.0.2.1", 200)).collect()
+    };
+    // One a second, and a burst of two: side by side the third and the last come too early.
+    let files = folder(&[
+        ("policy.json", BY_ADDRESS),
+        ("one", &log(&[0, 600, 100_000])),
+        ("two", &log(&[300, 100_100, 100_200])),
+        ("later", &log(&[200_000, 200_100])),
+        ("empty", ""),
+    ]);
+    let at = |name| at(&files, name);
+    let logs = [at("one"), at("two"), at("later"), at("empty")];
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 0, 3]] {
+        let named = order.map(|index: usize| logs[index].as_str());
+        let found = report(&[&[at("policy.json").as_str(), "--log"], &named[..]].concat());
+        assert_eq!(
+            (&found["totals"]["requests"], &found["totals"]["refused"]),
+            (&json!(8), &json!(2)),
+            "{order:?}"
+        );
+        assert_eq!(found["input"]["late"], 0);
+        assert_eq!(found["input"]["first"], "2026-11-29T10:00:00.000Z");
+    }
+    // Put together into one file in the wrong order, they are not believed.
+    let together = log(&[200_000, 300_000, 0, 600]);
+    let files = folder(&[("policy.json", BY_ADDRESS), ("together", &together)]);
+    let [policy, log] = ["policy.json", "together"].map(|name| crate::run::at(&files, name));
+    let output = simulate(&[&policy, "--log", &log]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("name files that were put together one by one"),
+        "{}",
+        said(&output)
+    );
+    let output = simulate(&[&policy, "--log", "-", "-"]);
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(said(&output).contains("`-` is named 2 times"));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_log() {
+    let log = format!("\u{feff}{}", line(0, "192.0.2.1", 200));
+    let files = folder(&[("policy.json", BY_ADDRESS), ("log", &log)]);
+    let found = report(&[&at(&files, "policy.json"), "--log", &at(&files, "log")]);
+    assert_eq!(
+        (&found["input"]["unreadable"], &found["totals"]["requests"]),
+        (&json!(0), &json!(1))
+    );
 }
 
 #[test]

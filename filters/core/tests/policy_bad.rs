@@ -149,7 +149,7 @@ fn a_document_above_a_mebibyte_is_not_read() {
 fn bytes_that_are_not_text_are_no_document() {
     assert_eq!(
         mistakes(b"{\"policy\": \"\xff\"}"),
-        "`$`: not JSON: invalid unicode code point at line 1 column 13\n"
+        "`$`: cannot be read as JSON: invalid unicode code point at line 1 column 13\n"
     );
 }
 

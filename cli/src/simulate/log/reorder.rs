@@ -80,23 +80,19 @@ impl Reorder {
         }
     }
 
-    /// Hands the earliest record to `use_it` if its time has come: nothing earlier is expected. With `over` nothing is
-    /// expected at all. `false`: none was due.
-    pub(crate) fn pop(&mut self, over: bool, use_it: impl FnOnce(&Record)) -> bool {
-        let straggler = self.stragglers.peek().map(|Reverse(held)| *held);
-        let next = self.run.front().copied();
-        let (straggles, held) = match (next, straggler) {
-            (Some(next), Some(straggler)) if straggler < next => (true, straggler),
-            (Some(next), _) => (false, next),
-            (None, Some(straggler)) => (true, straggler),
-            (None, None) => return false,
-        };
-        let (time, _, place) = held;
+    /// The time of the earliest record if that has come: nothing earlier is expected. With `over` nothing is expected at all.
+    pub(crate) fn next(&self, over: bool) -> Option<u64> {
+        let (_, (time, ..)) = self.earliest()?;
         let due = time <= self.latest.saturating_sub(self.window);
         let count = self.run.len().saturating_add(self.stragglers.len());
-        if !(over || due || count > MOST_HELD) {
-            return false;
-        }
+        (over || due || count > MOST_HELD).then_some(time)
+    }
+
+    /// Hands the earliest record to `use_it`.
+    pub(crate) fn pop(&mut self, use_it: impl FnOnce(&Record)) {
+        let Some((straggles, (_, _, place))) = self.earliest() else {
+            return;
+        };
         if straggles {
             self.stragglers.pop();
         } else {
@@ -104,7 +100,16 @@ impl Reorder {
         }
         use_it(self.record(place));
         self.free.push(place);
-        true
+    }
+
+    /// The earliest record, and whether it is a straggler.
+    fn earliest(&self) -> Option<(bool, Held)> {
+        let straggler = self.stragglers.peek().map(|Reverse(held)| *held);
+        match (self.run.front().copied(), straggler) {
+            (Some(next), Some(straggler)) if straggler < next => Some((true, straggler)),
+            (Some(next), _) => Some((false, next)),
+            (None, straggler) => Some((true, straggler?)),
+        }
     }
 }
 
@@ -122,9 +127,13 @@ mod tests {
             record.clear(0);
             record.time = 1_000 + step * 10 - random.u64(..100);
             reorder.push(place);
-            while reorder.pop(false, |record| out.push(record.time)) {}
+            while reorder.next(false).is_some() {
+                reorder.pop(|record| out.push(record.time));
+            }
         }
-        while reorder.pop(true, |record| out.push(record.time)) {}
+        while reorder.next(true).is_some() {
+            reorder.pop(|record| out.push(record.time));
+        }
         assert_eq!(out.len(), 10_000);
         assert!(out.is_sorted());
         // Places are used again: no more than a window's worth and a few.

@@ -122,6 +122,7 @@ fn input(stage: &Stage, fields: &Fields, read: Read, meta: &Meta<'_>) -> Input {
             .collect(),
         late: stage.late.count,
         late_by_seconds: moment::seconds(stage.late.most),
+        late_by: stage.late.most,
         first: moment::shown(stage.first),
         last: moment::shown(stage.clock),
         seconds: moment::seconds(span),

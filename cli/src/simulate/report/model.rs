@@ -49,6 +49,8 @@ pub(crate) struct Input {
     /// Requests that came later than could be waited for; they were played when they came.
     pub(crate) late: u64,
     pub(crate) late_by_seconds: f64,
+    #[serde(skip)]
+    pub(crate) late_by: u64,
     pub(crate) first: String,
     pub(crate) last: String,
     pub(crate) seconds: f64,

@@ -11,6 +11,9 @@ use super::json::{Json, Members};
 /// The largest document: 1 MiB. Envoy hands it to every worker.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
+/// U+FEFF in UTF-8, which JSON text must not begin with (RFC 8259, section 8.1).
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 struct JsonVisitor;
 
 /// Reads `text`; what is not JSON, or too large, is the only mistake then.
@@ -24,10 +27,17 @@ pub(crate) fn read(text: &[u8], faults: &mut Faults) -> Option<Json> {
         );
         return None;
     }
+    if text.starts_with(BYTE_ORDER_MARK) {
+        faults.add(
+            root,
+            "the document begins with a byte order mark; save it as UTF-8 without one",
+        );
+        return None;
+    }
     match serde_json::from_slice(text) {
         Ok(json) => Some(json),
         Err(error) => {
-            faults.add(root, format!("not JSON: {error}"));
+            faults.add(root, format!("cannot be read as JSON: {error}"));
             None
         }
     }
