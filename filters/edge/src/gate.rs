@@ -351,6 +351,9 @@ impl Stream {
         match turn {
             Turn::Replay(replay) if decision.mode == Mode::Enforce => {
                 self.passed = None;
+                if replay.status >= 500 {
+                    gate.metrics.count_replayed_error();
+                }
                 let _ = send_replay(&replay);
                 return Action::Pause;
             }

@@ -25,6 +25,7 @@ pub(crate) struct Metrics {
     allowed_as_canary: Metric,
     replayed: Replays,
     replays: Metric,
+    replayed_errors: Metric,
     store_full: Metric,
     disagreements: Disagreements,
     untracked: Metric,
@@ -142,6 +143,7 @@ impl Metrics {
                 canary: as_canary(NO_RULE, "canary-replayed"),
             },
             replays: counter("tidegate_replays"),
+            replayed_errors: of_records(MetricKind::Counter, "tidegate_replayed_errors"),
             store_full: counter("tidegate_store_full"),
             disagreements: Disagreements {
                 begin: format!("tidegate_shadow_disagreements.policy.{name}"),
@@ -217,6 +219,11 @@ impl Metrics {
             metric.add(1);
             known.push((rule.to_owned(), direction, metric));
         }
+    }
+
+    /// Counts a stored answer that was sent again, and was an error of the server's: 500 or above.
+    pub(crate) fn count_replayed_error(&self) {
+        self.replayed_errors.add(1);
     }
 
     /// Counts a response that was not its caller's.

@@ -247,6 +247,24 @@ async fn a33_what_is_too_large_goes_out_whole_and_is_not_stored() {
     }
 }
 
+/// An application's own error is stored as any answer is. Sent again it comes from no cluster, and is still none of the edge's.
+#[tokio::test]
+async fn replays_of_an_applications_errors_are_counted_apart() {
+    let stand = Stand::of(json!({"key": "required"})).await;
+    for (key, status) in [("bad", 500), ("worse", 599), ("declined", 402)] {
+        let reply = Reply::status(StatusCode::from_u16(status).unwrap());
+        stand.origin.answer(CHARGES, reply);
+        for _ in 0..3 {
+            let answer = charge(&stand.envoy, key).send().await.unwrap();
+            assert_eq!(answer.status, status);
+        }
+    }
+    assert_eq!(stand.origin.total(), 3);
+    let counted = async |name| stand.envoy.counter(name).await.unwrap();
+    assert_eq!(counted("tidegate_replays").await, 6);
+    assert_eq!(counted("tidegate_replayed_errors").await, 4);
+}
+
 #[tokio::test]
 async fn a11_replays_and_refusals_are_counted_and_logged() {
     let stand = Stand::of(json!({"key": "required"})).await;
