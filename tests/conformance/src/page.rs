@@ -15,8 +15,9 @@ Tests carry the numbers of their statements in their names, so a test that is re
 - **MUST**, **SHOULD** and **MAY** are the words of the standard that is cited: RFC 9110 (HTTP), 9111 (caching), 9211 (`Cache-Status`), 9213 (targeted cache control),
   9457 (problem details), 9651 (structured fields), 9875 (cache groups), 6585 (429), draft-ietf-httpapi-idempotency-key-header-07,
   draft-ietf-httpapi-ratelimit-headers-11. **P-MUST** and its like are this project's own, most of them drawn from faults that users of other projects reported.
-- **passes**: every test named beside it ran and passed. **not applicable**: there is nothing that it could be about. **not done**: something that only should or may
-  be. **not met**: something that must be, and is not. The last three say why; tests beside them show what happens instead.
+- **passes**: every test named beside it ran and passed. **not everywhere**: so they did, and there is something that it does not hold with. **not applicable**: there is
+  nothing that it could be about. **not done**: something that only should or may be. **not met**: something that must be, and is not. The last four say why; tests beside
+  them show what happens instead.
 
 ";
 
@@ -27,6 +28,7 @@ pub(crate) fn page(chapters: &[(&Chapter, Vec<Row<'_>>)]) -> String {
     page.push_str("| result | statements |\n|---|---|\n");
     let verdicts = [
         Finding::Passes,
+        Finding::Excepted(Verdict::Partial),
         Finding::Excepted(Verdict::Inapplicable),
         Finding::Excepted(Verdict::Undone),
         Finding::Excepted(Verdict::Unmet),
@@ -130,6 +132,7 @@ mod tests {
         let page = page(&[(&chapter, rows)]);
         for line in [
             "| passes | 1 |",
+            "| not everywhere | 0 |",
             "| not done | 1: A2 |",
             "| not met | 0 |",
             "## A. Keys",

@@ -67,8 +67,8 @@ impl Finding {
             Some(Verdict::Inapplicable) if !tests.is_empty() => Self::Contradicted,
             _ if any(Some(Outcome::Failed)) => Self::Fails,
             _ if any(None) || any(Some(Outcome::Ignored)) => Self::DidNotRun,
+            None | Some(Verdict::Partial) if tests.is_empty() => Self::NoTest,
             Some(verdict) => Self::Excepted(verdict),
-            None if tests.is_empty() => Self::NoTest,
             None => Self::Passes,
         }
     }
@@ -149,6 +149,7 @@ mod tests {
         rows[0].result
     }
 
+    const PARTIAL: &str = r#", "exception": {"verdict": "not everywhere", "reason": "r"}"#;
     const NOT_MET: &str = r#", "exception": {"verdict": "not met", "reason": "r"}"#;
     const NONE: &str = r#", "exception": {"verdict": "not applicable", "reason": "r"}"#;
 
@@ -167,6 +168,12 @@ mod tests {
         // Renamed away.
         assert_eq!(found("", &["x"], "test x ... ok\n"), Finding::NoTest);
         assert_eq!(found("", &["a2_x"], "test a2_x ... ok\n"), Finding::NoTest);
+        // What holds somewhere has a test that shows it there.
+        assert_eq!(found(PARTIAL, &[], ""), Finding::NoTest);
+        assert_eq!(
+            found(PARTIAL, one, "test a1_x ... ok\n"),
+            Finding::Excepted(Verdict::Partial)
+        );
         let excepted = |exception| found(exception, &[], "");
         assert_eq!(excepted(NOT_MET), Finding::Excepted(Verdict::Unmet));
         assert_eq!(excepted(NONE), Finding::Excepted(Verdict::Inapplicable));

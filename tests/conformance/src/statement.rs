@@ -53,6 +53,9 @@ pub(crate) struct Exception {
 /// What becomes of such a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum Verdict {
+    /// It holds, but not with everything that it is about.
+    #[serde(rename = "not everywhere")]
+    Partial,
     /// There is nothing that it could be about.
     #[serde(rename = "not applicable")]
     Inapplicable,
@@ -111,6 +114,7 @@ impl Verdict {
     /// As it stands in the table.
     pub(crate) const fn shown(self) -> &'static str {
         match self {
+            Self::Partial => "not everywhere",
             Self::Inapplicable => "not applicable",
             Self::Undone => "not done",
             Self::Unmet => "not met",

@@ -89,6 +89,6 @@ async fn c12_c20_c26_varnish_without_a_sidecar() {
 }
 
 #[tokio::test]
-async fn c12_c20_c26_nginx() {
+async fn c12_c26_nginx() {
     holds(Kind::Nginx).await;
 }
