@@ -52,12 +52,12 @@ struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
+    Memory,
     Kept,
     Edge,
     RetryAfter,
     Cost,
     Once,
-    Memory,
 }
 
 /// How much is measured.
@@ -83,7 +83,6 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
-    bench::pin(std::process::id(), bench::OTHERS)?;
     let effort = effort(arguments);
     let wanted = |part: Part| {
         let all = arguments.only.is_empty();
@@ -94,6 +93,13 @@ async fn run(arguments: &Arguments) -> Result<()> {
         wanted
     };
     println!("{}\n", versions::line().await?);
+    if let Some(accounts) = effort.accounts
+        && wanted(Part::Memory)
+    {
+        println!("{}", memory::table(accounts).await?);
+    }
+    // Not before: a proxy starts on the cores of its parent, and how soon it is up is to be what an operator sees.
+    bench::pin(std::process::id(), bench::OTHERS)?;
     if wanted(Part::Kept) {
         println!("{}", kept::table(effort.others).await?);
     }
@@ -108,11 +114,6 @@ async fn run(arguments: &Arguments) -> Result<()> {
     }
     if wanted(Part::Once) {
         print_all(&once::tables(effort.replays).await?);
-    }
-    if let Some(accounts) = effort.accounts
-        && wanted(Part::Memory)
-    {
-        println!("{}", memory::table(accounts).await?);
     }
     Ok(())
 }
@@ -151,12 +152,12 @@ fn effort(arguments: &Arguments) -> Effort {
 
 const fn named(part: Part) -> &'static str {
     match part {
+        Part::Memory => "the start, and memory",
         Part::Kept => "what a drained account gets back",
         Part::Edge => "what is admitted at the edge of a window",
         Part::RetryAfter => "what `Retry-After` is worth",
         Part::Cost => "CPU time, and how long requests take",
         Part::Once => "idempotency keys",
-        Part::Memory => "memory",
     }
 }
 
