@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::fill::{Statuses, fill};
 use crate::limit::Limit;
-use crate::peers::{Behind, Peer, Running};
+use crate::peers::{Behind, Memory, Peer, Running};
 use crate::table::{Table, thousands};
 
 /// The most that Tidegate has room for in one limit.
@@ -61,7 +61,7 @@ async fn row(peer: Peer, room: u32, accounts: u32) -> Result<Vec<String>> {
     let refused = |statuses: &Statuses| statuses.get(&429).copied().unwrap_or(0);
     Ok(vec![
         format!("{up:.1}"),
-        format!("{:.1}", megabytes(before.memory)),
+        format!("{:.1}", megabytes(before.memory.all)),
         if peer == Peer::Lua {
             "no bound".to_owned()
         } else {
@@ -75,7 +75,7 @@ async fn row(peer: Peer, room: u32, accounts: u32) -> Result<Vec<String>> {
 
 /// What a proxy holds.
 struct Held {
-    memory: u64,
+    memory: Memory,
     /// Of an Envoy, what its allocator has given out.
     heap: Option<u64>,
 }
@@ -92,8 +92,9 @@ impl Held {
         })
     }
 
+    /// By how much more that is, in MB.
     fn since(&self, before: &Self) -> String {
-        let memory = megabytes(self.memory) - megabytes(before.memory);
+        let memory = megabytes(self.memory.own) - megabytes(before.memory.own);
         match (self.heap, before.heap) {
             (Some(after), Some(before)) => {
                 let heap = megabytes(after) - megabytes(before);

@@ -136,6 +136,15 @@ pub(crate) struct Running {
     server: Server,
 }
 
+/// What the processes of a proxy hold in resident memory, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Memory {
+    /// All of it.
+    pub(crate) all: u64,
+    /// Without the pages of files, such as the program itself, that the system drops and reads again as it likes.
+    pub(crate) own: u64,
+}
+
 #[derive(Debug)]
 enum Server {
     Envoy(Box<Envoy>),
@@ -168,16 +177,25 @@ impl Running {
     }
 
     /// The memory that its processes hold; what they share is counted once.
-    pub(crate) fn memory(&self) -> Result<u64> {
-        let mut bytes = 0;
+    pub(crate) fn memory(&self) -> Result<Memory> {
+        let mut memory = Memory::default();
         for pid in self.pids()? {
             let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-            let kilobytes = rollup
-                .lines()
-                .find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next());
-            bytes += kilobytes.context("no `Pss`")?.parse::<u64>()? * 1024;
+            let bytes = |name: &str| {
+                let of = |line: &str| {
+                    line.strip_prefix(name)?
+                        .trim()
+                        .strip_suffix(" kB")?
+                        .parse()
+                        .ok()
+                };
+                let kilobytes: Option<u64> = rollup.lines().find_map(of);
+                kilobytes.map(|k| k * 1024).context(name.to_owned())
+            };
+            memory.all += bytes("Pss:")?;
+            memory.own += bytes("Pss_Anon:")? + bytes("Pss_Shmem:")?;
         }
-        Ok(bytes)
+        Ok(memory)
     }
 
     /// Sends one request of an account on a connection of its own, and returns the status and the seconds of `Retry-After`.
