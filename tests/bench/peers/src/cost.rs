@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use tidegate_e2e::bench::{LeanOrigin, Load, Thread, added, median, times, turns};
 
 use crate::limit::Limit;
-use crate::peers::{Behind, Peer, Running};
+use crate::peers::{Behind, Peer, Running, StickTable};
 use crate::requests;
 use crate::steady;
 use crate::table::Table;
@@ -26,13 +26,13 @@ const ROWS: [(Peer, bool); 14] = [
     (Peer::Native, false),
     (Peer::Lua, false),
     (Peer::LimitReq, false),
-    (Peer::StickTable, false),
+    (Peer::StickTable(StickTable::Plain), false),
     (Peer::Tidegate, false),
     (Peer::TidegateThree, false),
     (Peer::Native, true),
     (Peer::Lua, true),
     (Peer::LimitReq, true),
-    (Peer::StickTable, true),
+    (Peer::StickTable(StickTable::Plain), true),
     (Peer::Tidegate, true),
 ];
 

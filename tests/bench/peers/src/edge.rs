@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::limit::Limit;
-use crate::peers::{Behind, Peer};
+use crate::peers::{Behind, Peer, StickTable};
 use crate::table::Table;
 
 /// How many are allowed in a window.
@@ -21,13 +21,22 @@ const WINDOW: Duration = Duration::from_secs(6);
 const BURST: u32 = 6;
 
 /// What is compared; the last is what a table says of the burst.
-const ROWS: [(Peer, u32, &str); 8] = [
+const ROWS: [(Peer, u32, &str); 9] = [
     (Peer::LuaWindow, ALLOWED, "no burst to be told"),
     (Peer::Native, ALLOWED, "60"),
     (Peer::Native, BURST, "6"),
     (Peer::Lua, BURST, "6"),
     (Peer::LimitReq, BURST, "6"),
-    (Peer::StickTable, ALLOWED, "no burst to be told"),
+    (
+        Peer::StickTable(StickTable::Plain),
+        ALLOWED,
+        "no burst to be told",
+    ),
+    (
+        Peer::StickTable(StickTable::LooksFirst),
+        ALLOWED,
+        "no burst to be told",
+    ),
     (Peer::Tidegate, ALLOWED, "60"),
     (Peer::Tidegate, BURST, "6"),
 ];

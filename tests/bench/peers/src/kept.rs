@@ -33,11 +33,7 @@ pub(crate) async fn table(others: u32) -> Result<Table> {
             "with two workers, of 10",
         ],
     );
-    let rows = Peer::LIMITERS.into_iter().flat_map(|peer| {
-        let handed_over = (peer == Peer::StickTable).then_some(Peer::StickTablePeers);
-        [Some(peer), handed_over].into_iter().flatten()
-    });
-    for peer in rows {
+    for peer in Peer::LIMITERS {
         let cells = cells(peer, others).await.context(peer.name())?;
         table.row(peer.name(), cells);
     }
@@ -52,7 +48,7 @@ async fn cells(peer: Peer, others: u32) -> Result<[String; 4]> {
     let refused = statuses.get(&429).copied().unwrap_or(0);
 
     let running = peer.start(Limit::ten(ROOM), Behind::Itself, 1).await?;
-    if peer == Peer::StickTablePeers {
+    if matches!(peer, Peer::StickTable(table) if table.handed_over()) {
         sleep(SETTLED).await;
     }
     running.drain(DRAINED).await?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::fill::{Statuses, fill};
 use crate::limit::Limit;
-use crate::peers::{Behind, Memory, Peer, Running};
+use crate::peers::{Behind, Memory, Peer, Running, StickTable};
 use crate::table::{Table, thousands};
 
 /// The most that Tidegate has room for in one limit.
@@ -15,11 +15,23 @@ const MOST: u32 = 1_048_576;
 /// What its limit has room for unless the policy says otherwise.
 const USUAL: u32 = 65_536;
 
+/// What is compared, and the room that it has; the Lua bucket knows none.
+const ROWS: [(Peer, u32); 9] = [
+    (Peer::Native, MOST),
+    (Peer::Lua, MOST),
+    (Peer::LimitReq, MOST),
+    (Peer::StickTable(StickTable::Plain), MOST),
+    (Peer::StickTable(StickTable::LooksFirst), MOST),
+    (Peer::StickTable(StickTable::Keeps), MOST),
+    (Peer::StickTable(StickTable::Strict), USUAL),
+    (Peer::Tidegate, MOST),
+    (Peer::Tidegate, USUAL),
+];
+
 /// Before the first look: connections, compiled code and the workers' own memory are there.
 const WARM: u32 = 2_000;
 
-/// Lets 100,000 accounts come, and then so many in all, each once; each proxy has room for all of them, and Tidegate is measured
-/// with its usual room as well.
+/// Lets 100,000 accounts come, and then so many in all, each once.
 pub(crate) async fn table(accounts: u32) -> Result<Table> {
     let mut table = Table::new(
         "The start, and the memory that accounts take, MB",
@@ -33,11 +45,7 @@ pub(crate) async fn table(accounts: u32) -> Result<Table> {
             "refused for want of room",
         ],
     );
-    let rows = Peer::LIMITERS
-        .into_iter()
-        .map(|peer| (peer, MOST))
-        .chain([(Peer::Tidegate, USUAL)]);
-    for (peer, room) in rows {
+    for (peer, room) in ROWS {
         let row = row(peer, room, accounts).await.context(peer.name())?;
         table.row(peer.name(), row);
     }

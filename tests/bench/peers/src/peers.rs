@@ -14,6 +14,8 @@ use tidegate_e2e::{Client, Envoy, Proxy, eventually};
 
 use crate::limit::Limit;
 
+pub(crate) use haproxy::StickTable;
+
 /// How long it may take until all threads of a proxy are bound.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -47,19 +49,21 @@ pub(crate) enum Peer {
     LimitReq,
     /// `HAProxy` without a limiter.
     Haproxy,
-    /// A stick table.
-    StickTable,
-    /// A stick table that a new process gets from the old one.
-    StickTablePeers,
+    /// A stick table, used in one way or another.
+    StickTable(StickTable),
 }
 
 impl Peer {
-    /// Each limiter once.
-    pub(crate) const LIMITERS: [Self; 5] = [
+    /// Each limiter, and each way in which a stick table is used.
+    pub(crate) const LIMITERS: [Self; 9] = [
         Self::Native,
         Self::Lua,
         Self::LimitReq,
-        Self::StickTable,
+        Self::StickTable(StickTable::Plain),
+        Self::StickTable(StickTable::LooksFirst),
+        Self::StickTable(StickTable::Keeps),
+        Self::StickTable(StickTable::HandedOver),
+        Self::StickTable(StickTable::Strict),
         Self::Tidegate,
     ];
 
@@ -75,8 +79,11 @@ impl Peer {
             Self::Nginx => "nginx, no limiter",
             Self::LimitReq => "nginx `limit_req`",
             Self::Haproxy => "HAProxy, no limiter",
-            Self::StickTable => "HAProxy stick table",
-            Self::StickTablePeers => "HAProxy stick table, `peers`",
+            Self::StickTable(StickTable::Plain) => "HAProxy stick table",
+            Self::StickTable(StickTable::LooksFirst) => "HAProxy stick table, checked first",
+            Self::StickTable(StickTable::Keeps) => "HAProxy stick table, `nopurge`",
+            Self::StickTable(StickTable::HandedOver) => "HAProxy stick table, `peers`",
+            Self::StickTable(StickTable::Strict) => "HAProxy stick table, all of it",
         }
     }
 
@@ -84,7 +91,7 @@ impl Peer {
     pub(crate) const fn bare(self) -> Self {
         match self {
             Self::Nginx | Self::LimitReq => Self::Nginx,
-            Self::Haproxy | Self::StickTable | Self::StickTablePeers => Self::Haproxy,
+            Self::Haproxy | Self::StickTable(_) => Self::Haproxy,
             _ => Self::Envoy,
         }
     }
@@ -96,10 +103,12 @@ impl Peer {
                 let limit = (self == Self::LimitReq).then_some(limit);
                 Server::Proxy(Proxy::nginx(&nginx::conf(limit, behind, workers)).await?)
             }
-            Self::Haproxy | Self::StickTable | Self::StickTablePeers => {
-                let limit = (self != Self::Haproxy).then_some(limit);
-                let handed_over = self == Self::StickTablePeers;
-                let conf = haproxy::Conf::new(limit, behind, workers, handed_over)?;
+            Self::Haproxy | Self::StickTable(_) => {
+                let limit = match self {
+                    Self::StickTable(table) => Some((table, limit)),
+                    _ => None,
+                };
+                let conf = haproxy::Conf::new(limit, behind, workers)?;
                 Server::Proxy(Proxy::haproxy(|at, folder| conf.text(at, folder)).await?)
             }
             _ => {
@@ -260,10 +269,14 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use tidegate_e2e::cache::skipped;
-    use tidegate_e2e::proxy;
+    use std::time::Duration;
 
-    use super::{Behind, Peer};
+    use anyhow::ensure;
+    use tidegate_e2e::cache::skipped;
+    use tidegate_e2e::{eventually, proxy};
+
+    use super::{Behind, Peer, SOON, StickTable};
+    use crate::fill::fill;
     use crate::limit::Limit;
 
     /// Each is set up, and counts by account.
@@ -272,7 +285,7 @@ mod tests {
         for peer in Peer::LIMITERS {
             let missing = match peer {
                 Peer::LimitReq => skipped(proxy::NGINX),
-                Peer::StickTable => skipped(proxy::HAPROXY),
+                Peer::StickTable(_) => skipped(proxy::HAPROXY),
                 _ => false,
             };
             if missing {
@@ -283,5 +296,48 @@ mod tests {
             running.drain("one").await.unwrap();
             running.drain("another").await.unwrap();
         }
+    }
+
+    /// What the drained and a newcomer are let through of twenty requests.
+    #[tokio::test]
+    async fn a_full_stick_table_forgets_or_does_not_count_or_refuses() {
+        if skipped(proxy::HAPROXY) {
+            return;
+        }
+        for (table, drained, newcomer) in [
+            (StickTable::Plain, 10, 10),
+            (StickTable::Keeps, 0, 20),
+            (StickTable::Strict, 0, 0),
+        ] {
+            let peer = Peer::StickTable(table);
+            let running = peer.start(Limit::ten(16), Behind::Itself, 1).await.unwrap();
+            running.drain("drained").await.unwrap();
+            fill(&running, 0..64).await.unwrap();
+            let again = running.admitted("drained", 20).await.unwrap();
+            let new = running.admitted("newcomer", 20).await.unwrap();
+            assert_eq!((again, new), (drained, newcomer), "{table:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stick_table_that_is_checked_first_lets_in_who_goes_on_asking() {
+        if skipped(proxy::HAPROXY) {
+            return;
+        }
+        let limit = Limit {
+            burst: 2,
+            interval: Duration::from_millis(500),
+            accounts: 16,
+        };
+        let peer = Peer::StickTable(StickTable::LooksFirst);
+        let running = peer.start(limit, Behind::Itself, 1).await.unwrap();
+        running.drain("one").await.unwrap();
+        eventually(SOON, async || {
+            let (status, _) = running.ask("one").await?;
+            ensure!(status == 200, "{status}");
+            Ok(())
+        })
+        .await
+        .unwrap();
     }
 }

@@ -10,8 +10,18 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::limit::Limit;
-use crate::peers::{Behind, Peer, Running};
+use crate::peers::{Behind, Peer, Running, StickTable};
 use crate::table::Table;
+
+/// What is compared: the other uses of a stick table tell the same.
+const ROWS: [Peer; 6] = [
+    Peer::Native,
+    Peer::Lua,
+    Peer::LimitReq,
+    Peer::StickTable(StickTable::Plain),
+    Peer::StickTable(StickTable::LooksFirst),
+    Peer::Tidegate,
+];
 
 const REFUSALS: usize = 200;
 
@@ -33,7 +43,6 @@ const ATTEMPTS: usize = 10;
 /// What a refusal told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
-    Nothing,
     /// A retry at that time was refused.
     Early,
     /// It was admitted, and one a second earlier was not.
@@ -45,7 +54,7 @@ enum Told {
 /// All refusals of all limiters, at the same time.
 pub(crate) async fn table() -> Result<Table> {
     let mut peers = Vec::new();
-    for peer in Peer::LIMITERS {
+    for peer in ROWS {
         let running = peer.start(LIMIT, Behind::Itself, 1).await;
         peers.push(Arc::new(running.context(peer.name())?));
     }
@@ -66,10 +75,10 @@ pub(crate) async fn table() -> Result<Table> {
     }
     let mut table = Table::new(
         "`Retry-After` of 200 refusals",
-        &["", "early", "exact", "late", "none sent"],
+        &["", "early", "exact", "late"],
     );
     for (peer, all) in peers.iter().zip(&all) {
-        let kinds = [Told::Early, Told::Exact, Told::Late, Told::Nothing];
+        let kinds = [Told::Early, Told::Exact, Told::Late];
         let count = |kind| all.iter().filter(|told| **told == kind).count().to_string();
         let cells = kinds.map(count);
         if peer.peer == Peer::Tidegate {
@@ -110,10 +119,7 @@ async fn told(peer: &Running, account: &str, number: u32) -> Result<Option<Told>
     if status == 200 {
         return Ok(None);
     }
-    let Some(told) = told else {
-        return Ok(Some(Told::Nothing));
-    };
-    let told = Duration::from_secs(told);
+    let told = Duration::from_secs(told.context("no `Retry-After`")?);
     let earlier = told.saturating_sub(SECOND);
     sleep_until(refused + earlier.saturating_sub(MARGIN)).await;
     if peer.ask_by(&client, account).await?.0 == 200 {

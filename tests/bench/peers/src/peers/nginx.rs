@@ -48,8 +48,11 @@ fn limiter(limit: Limit) -> (String, String) {
         Unit::Minute => "r/m",
     };
     let size = (limit.accounts * STATE + ZONE) / 1024;
+    // A refusal tells the time after which there is one more, since a zone does not say when this account's is.
+    let again = limit.interval.as_millis().div_ceil(1_000);
     let zone = format!(
-        "limit_req_zone $http_x_account zone=accounts:{size}k rate={count}{unit}; limit_req_status 429; limit_req_log_level info;"
+        "limit_req_zone $http_x_account zone=accounts:{size}k rate={count}{unit}; limit_req_status 429; limit_req_log_level info; \
+         map $status $again {{ default \"\"; 429 {again}; }} add_header retry-after $again always;"
     );
     // One request is admitted by the rate, and these beside it.
     let beside = limit.burst - 1;
