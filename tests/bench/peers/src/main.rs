@@ -42,7 +42,7 @@ struct Arguments {
     /// Measures less, for a look: six minutes; a million accounts are left out
     #[arg(long, conflicts_with = "smoke")]
     quick: bool,
-    /// Goes through all of it once, to see that it works: half a minute. Its figures mean nothing
+    /// Goes through all of it once, to see that it works: a minute and a half. Its figures mean nothing
     #[arg(long)]
     smoke: bool,
     /// Leaves out every part but this one; may be given more than once
