@@ -82,7 +82,7 @@ fn one_sided(policy: &Policy, limit: &Limit, id: LimitId, kind: Kind, changes: &
         words::dimensions(&limit.per),
         quota::shown(limit.quota),
     );
-    let told = match kind {
+    let (_, told) = match kind {
         Kind::New => comes(policy, name),
         _ => leaves(policy, name),
     };
@@ -95,7 +95,7 @@ fn one_sided(policy: &Policy, limit: &Limit, id: LimitId, kind: Kind, changes: &
         weight,
         kind,
         &at(&["limits", name]),
-        format!("{whom}: {}, {worth} per {per}", told.1),
+        format!("{whom}: {told}, {worth} per {per}"),
     );
 }
 
