@@ -48,7 +48,9 @@ impl Tier {
         let intervals = core::array::from_fn(|_| {
             let interval = (written / factor).ceil().max(1_000.0);
             factor *= 2.0;
-            interval
+            // That of the rate that is told, which a policy can say.
+            let (units, period) = units(interval, quota.rate().period());
+            float(period.nanos().div_ceil(units))
         });
         Self { quota, intervals }
     }
@@ -132,18 +134,24 @@ impl Curve {
 /// A rate as a policy writes it, at least as fast as one unit in `interval` nanoseconds: in the unit of `like`, or a
 /// longer one where the number would be so small that rounding it up matters.
 pub(crate) fn rate(interval: f64, like: Period) -> String {
+    let (units, period) = units(interval, like);
+    format!("{units}/{}", period.unit())
+}
+
+/// The units and the period of that rate.
+fn units(interval: f64, like: Period) -> (u64, Period) {
     let periods = [Period::Second, Period::Minute, Period::Hour, Period::Day];
-    let mut text = String::new();
     // Buckets refill by whole nanoseconds, rounded up. What doubles leave of a whole number is no nanosecond less.
     let interval = whole((interval * (1.0 + 1e-12)).floor().max(1.0));
+    let mut found = (1, like);
     for period in periods.into_iter().skip_while(|period| *period != like) {
         let units = period.nanos().div_ceil(interval);
-        text = format!("{units}/{}", period.unit());
+        found = (units, period);
         if units >= 50 {
             break;
         }
     }
-    text
+    found
 }
 
 #[cfg(test)]
@@ -204,6 +212,33 @@ mod tests {
             assert_eq!(tier.burst(&curve, 4), burst);
             assert_eq!(refusals(quota(60, burst), &requests), 0, "{burst}");
             assert_ne!(refusals(quota(60, burst - 1), &requests), 0, "{burst}");
+        }
+    }
+
+    #[test]
+    fn the_burst_of_each_rate_is_the_smallest_that_refuses_nothing_at_that_rate() {
+        for seed in 0..50 {
+            let requests = requests(seed);
+            let tier = Tier::new(quota(7, 5));
+            let mut curve = Curve::new(requests[0].0);
+            requests
+                .iter()
+                .for_each(|(now, cost)| curve.charge(&tier, *now, *cost));
+            for point in 0..POINTS {
+                let text = rate(tier.interval(point), Period::Minute);
+                let burst = tier.burst(&curve, point);
+                let (units, period) = units(tier.interval(point), Period::Minute);
+                assert_eq!(text, format!("{units}/{}", period.unit()));
+                let of = |burst| Quota::new(Rate::new(units, period).unwrap(), burst).unwrap();
+                assert_eq!(refusals(of(burst), &requests), 0, "{text} burst {burst}");
+                if burst > 1 {
+                    assert_ne!(
+                        refusals(of(burst - 1), &requests),
+                        0,
+                        "{text} burst {burst}"
+                    );
+                }
+            }
         }
     }
 
