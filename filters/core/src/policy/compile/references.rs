@@ -61,11 +61,9 @@ pub(super) fn references(
 }
 
 fn hint(name: &str, limits: &Limits) -> String {
-    let names: Vec<&str> = limits
-        .by_name
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    // A name that is none has a mistake of its own, and may hold anything.
+    let names: Vec<String> = (limits.by_name.iter().map(|(name, _)| shown(name))).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if names.is_empty() {
         "write it under `limits` first".to_owned()
     } else if let Some(near) = nearest(name, &names) {
