@@ -30,7 +30,7 @@ pub use browser::Browser;
 pub use client::{Answer, Client};
 pub use envoy::Envoy;
 pub use flood::flood;
-pub use origin::{Origin, RawOrigin, Reply};
+pub use origin::{Origin, RawOrigin, Reply, Seen};
 pub use proxy::Proxy;
 pub use wait::eventually;
 

@@ -41,6 +41,16 @@ pub struct Seen {
     pub body_len: usize,
     /// The body, at most its first 64 KiB.
     pub body: Vec<u8>,
+    /// Which execution of its path (without a query) this is, from 1 on.
+    pub execution: u64,
+}
+
+impl Seen {
+    /// A name that no other execution has: `/v1/charges#3` for the third of that path.
+    #[must_use]
+    pub fn receipt(&self) -> String {
+        format!("{}#{}", bare(&self.path), self.execution)
+    }
 }
 
 /// A server on a free port of 127.0.0.1 that speaks HTTP/1.1 and, without TLS, HTTP/2. It ends when it is dropped.
@@ -161,10 +171,11 @@ async fn execute(
 ) -> Result<Response<reply::Body>, hyper::Error> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
-    let reply = {
+    let (execution, reply) = {
         let mut state = lock(&state);
-        *state.counts.entry(path.clone()).or_insert(0) += 1;
-        state.replies.get(&path).cloned()
+        let count = state.counts.entry(path.clone()).or_insert(0);
+        *count += 1;
+        (*count, state.replies.get(&path).cloned())
     };
     let body = body.collect().await?.to_bytes();
     let seen = Seen {
@@ -174,6 +185,7 @@ async fn execute(
         headers: parts.headers,
         body_len: body.len(),
         body: body.iter().copied().take(KEPT).collect(),
+        execution,
     };
     let reply = reply.unwrap_or_else(|| Reply::to(&seen));
     {

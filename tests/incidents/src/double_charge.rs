@@ -10,7 +10,7 @@ use http::StatusCode;
 use serde_json::json;
 use tidegate_e2e::client::Call;
 use tidegate_e2e::jwt::Issuer;
-use tidegate_e2e::{Answer, Client, Envoy, Origin, Reply, repo};
+use tidegate_e2e::{Answer, Client, Envoy, Origin, Reply, Seen, repo};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
@@ -170,7 +170,7 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
             format!("{name}: retries after the hang-up that get the first answer"),
             then.same[n],
             now.same[n],
-            format!("{all}"),
+            format!("{all}, byte for byte"),
             now.same[n] == all,
         );
         let launches = all * LAUNCHES.len() as u64;
@@ -178,7 +178,7 @@ pub(crate) async fn replay(run: Run) -> Result<Incident> {
             format!("{name}: retries 1, 8 and 23 hours later that get it"),
             then.later[n],
             now.later[n],
-            format!("{launches}"),
+            format!("{launches}, byte for byte"),
             now.later[n] == launches,
         );
         incident.check(
@@ -215,12 +215,13 @@ fn customers(issuer: &Issuer, dice: &mut Rng) -> Result<Vec<Customer>> {
     (0..CUSTOMERS).map(one).collect()
 }
 
-/// How often the application did this for a customer: it is asked by the customer's own mark in the body.
-fn executions(origin: &Origin, shape: Shape, customer: &Customer) -> u64 {
+/// What the application did of this for a customer, oldest first: it is asked by the customer's own mark in the body.
+fn executions(origin: &Origin, shape: Shape, customer: &Customer) -> Vec<Seen> {
     let mark = format!("\"customer\":{}}}", customer.number);
-    let seen = origin.seen(&shape.path(customer)).into_iter();
-    seen.filter(|seen| String::from_utf8_lossy(&seen.body).contains(&mark))
-        .count() as u64
+    let mut seen = origin.seen(&shape.path(customer));
+    seen.retain(|seen| String::from_utf8_lossy(&seen.body).contains(&mark));
+    seen.sort_by_key(|seen| seen.execution);
+    seen
 }
 
 async fn play(
@@ -240,7 +241,7 @@ async fn play(
     // All at about the same time, so that all of it takes no longer than one.
     let mut firsts = JoinSet::new();
     for (n, shape) in SHAPES.into_iter().enumerate() {
-        for customer in customers {
+        for (who, customer) in customers.iter().enumerate() {
             let call = shape.calls(envoy, customer, shape.body, 0);
             let wait = Duration::from_millis(dice.u64(0..500));
             firsts.spawn(async move {
@@ -250,15 +251,16 @@ async fn play(
                     first.is_err(),
                     "the first call was answered before its client gave up: {first:?}"
                 );
-                Ok((n, settled(call).await?))
+                Ok((n, who, settled(call).await?))
             });
         }
     }
     while let Some(done) = firsts.join_next().await {
-        let (n, answer) = done??;
-        side.same[n] += u64::from(is_first(&answer));
+        let (n, who, answer) = done??;
+        let same = is_first(&answer, origin, SHAPES[n], &customers[who]);
+        side.same[n] += u64::from(same);
         timeline.add(0, 0.0);
-        timeline.add(usize::from(is_first(&answer)), 1.0);
+        timeline.add(usize::from(same), 1.0);
     }
     slow(origin, customers, Duration::ZERO);
     for (place, hours) in LAUNCHES.into_iter().enumerate() {
@@ -267,8 +269,9 @@ async fn play(
                 let answer = shape.calls(envoy, customer, shape.body, hours * HOUR_MS)()
                     .send()
                     .await?;
-                side.later[n] += u64::from(is_first(&answer));
-                timeline.add(usize::from(is_first(&answer)), (2 + place) as f64);
+                let same = is_first(&answer, origin, shape, customer);
+                side.later[n] += u64::from(same);
+                timeline.add(usize::from(same), (2 + place) as f64);
             }
         }
     }
@@ -281,7 +284,7 @@ async fn play(
             side.refused[n] += u64::from(refused);
             side.changed[n] += u64::from(answer.status == 201);
             timeline.add(if refused { 2 } else { 0 }, 5.0);
-            let executed = executions(origin, shape, customer);
+            let executed = executions(origin, shape, customer).len() as u64;
             side.executed[n] += executed;
             side.twice[n] += u64::from(executed > 1);
         }
@@ -294,15 +297,27 @@ async fn play(
 fn slow(origin: &Origin, customers: &[Customer], time: Duration) {
     for shape in SHAPES {
         for customer in customers {
-            let made = Reply::status(StatusCode::CREATED).body(r#"{"made":true}"#);
+            let made = Reply::status(StatusCode::CREATED).receipt();
             origin.answer(&shape.path(customer), made.after(time));
         }
     }
 }
 
-/// The stored answer of the first call.
-fn is_first(answer: &Answer) -> bool {
-    answer.status == 201 && answer.header("idempotent-replayed") == Some("true")
+/// Whether this is the stored answer of the customer's first call, byte for byte: neither another's, nor one of another execution.
+fn is_first(answer: &Answer, origin: &Origin, shape: Shape, customer: &Customer) -> bool {
+    let executed = executions(origin, shape, customer);
+    let Some(first) = executed.first() else {
+        return false;
+    };
+    let receipt = first.receipt();
+    let asked = shape.asked(shape.body, customer);
+    let body = format!(r#"{{"receipt":"{receipt}","of":{asked}}}"#);
+    let only = |name: &str, value: &str| answer.headers.get_all(name).iter().eq([value]);
+    answer.status == 201
+        && answer.body == body
+        && only("x-receipt", &receipt)
+        && only("content-type", "application/json")
+        && only("idempotent-replayed", "true")
 }
 
 /// Sends a retry, and again when it is told to come back, until it is told something else.
@@ -325,6 +340,11 @@ impl Shape {
         self.path.replace("{}", &customer.number.to_string())
     }
 
+    /// A body with the customer's mark.
+    fn asked(self, body: &str, customer: &Customer) -> String {
+        body.replace("{}", &customer.number.to_string())
+    }
+
     /// A call on a connection of its own, which ends when its client gives up; once more whenever it is asked for.
     fn calls(
         self,
@@ -333,8 +353,8 @@ impl Shape {
         body: &str,
         ahead: u64,
     ) -> impl Fn() -> Call + Send + 'static {
-        let (url, customer) = (envoy.at(&self.path(customer)), customer.clone());
-        let body = body.replace("{}", &customer.number.to_string());
+        let (url, body) = (envoy.at(&self.path(customer)), self.asked(body, customer));
+        let customer = customer.clone();
         move || {
             Client::h1()
                 .post(&url)

@@ -26,6 +26,8 @@ enum Content {
     Fixed(Bytes),
     /// Whom the answer was made for, by this header of the request.
     Customer(&'static str),
+    /// Which execution it is the answer of, and of what.
+    Receipt,
 }
 
 /// An answer of the origin.
@@ -90,6 +92,14 @@ impl Reply {
     #[must_use]
     pub fn customer(mut self, header: &'static str) -> Self {
         self.body = Content::Customer(header);
+        self
+    }
+
+    /// A body, and a header `x-receipt`, that only one execution has ([`Seen::receipt`]): `{"receipt":"/v1/charges#3","of":BODY}`, where
+    /// `BODY` is the request's, byte for byte.
+    #[must_use]
+    pub fn receipt(mut self) -> Self {
+        self.body = Content::Receipt;
         self
     }
 
@@ -165,6 +175,10 @@ impl Reply {
         if let Some(mut held) = self.held {
             let _ = tokio::time::timeout(LONGEST, held.wait_for(|open| *open)).await;
         }
+        let mut headers = self.headers;
+        if let (Content::Receipt, Ok(receipt)) = (&self.body, seen.receipt().parse()) {
+            headers.insert("x-receipt", receipt);
+        }
         // Over HTTP/2 the server would send the body to HEAD too.
         let body = if seen.method == Method::HEAD {
             Bytes::new()
@@ -175,6 +189,7 @@ impl Reply {
                 Content::Customer(header) => {
                     json!({"customer": text(seen, header)}).to_string().into()
                 }
+                Content::Receipt => receipt(seen),
             }
         };
         let trailers = self.trailers;
@@ -186,7 +201,7 @@ impl Reply {
                 .boxed_unsync(),
         });
         *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers;
+        *response.headers_mut() = headers;
         response
             .headers_mut()
             .entry("content-type")
@@ -197,6 +212,11 @@ impl Reply {
 
 fn text<'a>(seen: &'a Seen, name: &str) -> Option<&'a str> {
     seen.headers.get(name)?.to_str().ok()
+}
+
+fn receipt(seen: &Seen) -> Bytes {
+    let begin = format!("{{\"receipt\":{},\"of\":", json!(seen.receipt()));
+    [begin.as_bytes(), &seen.body, b"}"].concat().into()
 }
 
 /// Method, path, length of the body, and the headers as pairs; bytes that are not UTF-8 are replaced.
