@@ -25,6 +25,13 @@ pub(crate) const AHEAD: &str = "x-test-ahead-ms";
 /// The time of the replayed incident, in a header of each request: Lua guards go by it, and Tidegate's clock is set to it.
 pub(crate) const AT: &str = "x-incident-at-ms";
 
+/// A time of that clock: not before `from`, and not after `to`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+}
+
 /// A clock that goes as the incident went, while the machine takes what time it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
@@ -38,9 +45,25 @@ impl Clock {
         }
     }
 
+    /// How much of the machine's time passed.
+    pub(crate) fn elapsed(self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// When the module looked at its clock for a request that comes `at` after the start and was written when `written` had passed,
+    /// if its answer is here now.
+    pub(crate) fn span(self, at: Duration, written: Duration) -> Span {
+        // It is told by how much it is ahead in whole milliseconds.
+        let told = at.saturating_sub(Duration::from_millis(1));
+        Span {
+            from: told.max(written),
+            to: self.elapsed() + at.saturating_sub(written),
+        }
+    }
+
     /// The two header lines of a request that comes `at` after the start: so the real time that passes is not counted twice.
     pub(crate) fn lines(self, at: Duration) -> String {
-        let ahead = at.saturating_sub(self.begun.elapsed()).as_millis();
+        let ahead = at.saturating_sub(self.elapsed()).as_millis();
         format!("{AHEAD}: {ahead}\r\n{AT}: {}\r\n", at.as_millis())
     }
 }

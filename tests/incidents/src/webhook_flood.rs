@@ -7,6 +7,7 @@ mod operator;
 mod outcome;
 mod plan;
 mod play;
+mod wait;
 
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use operator::{scopes, slows_down, told};
 use outcome::Outcome;
 use plan::Plan;
 use play::Side;
+use wait::{CEILING, SOURCE};
 
 const EVENTS: u64 = 487_195;
 const REPLAYS: u64 = 483_307;
@@ -215,22 +217,21 @@ fn flood(incident: &mut Incident, then: &Outcome, now: &Outcome, part: u64) {
 
 /// What is said of budgets, where no event comes twice.
 fn budgets(incident: &mut Incident, then: &Side, now: &Side) {
-    // 30 a minute and 4 at once; 60 a minute and 8 at once.
     let minutes = NEW.as_secs() / 60;
-    let (source, ceiling) = (4 + 30 * minutes, 8 + 60 * minutes);
+    let (source, ceiling) = (SOURCE.within(NEW), CEILING.within(NEW));
     let near = |found: u64, wanted: u64| found.abs_diff(wanted) * 50 <= wanted;
     incident.check(
         format!("one source, new events at the flood's pace for {minutes} minutes: admitted"),
         format!("{} of {}", grouped(then.one.ran), grouped(then.one.sent)),
         format!("{} of {}", grouped(now.one.ran), grouped(now.one.sent)),
-        format!("burst 4 and 30/min: {source}, give or take 2 %"),
+        format!("{SOURCE}: {source}, give or take 2 %"),
         near(now.one.ran, source) && then.one.refused == 0,
     );
     incident.check(
         format!("ten sources under their own limits, 25/min each, for {minutes} minutes: admitted"),
         format!("{} of {}", grouped(then.ten.ran), grouped(then.ten.sent)),
         format!("{} of {}", grouped(now.ten.ran), grouped(now.ten.sent)),
-        format!("burst 8 and 60/min: {ceiling}, give or take 2 %"),
+        format!("{CEILING}: {ceiling}, give or take 2 %"),
         near(now.ten.ran, ceiling) && then.ten.refused == 0,
     );
     incident.check(
@@ -244,12 +245,29 @@ fn budgets(incident: &mut Incident, then: &Side, now: &Side) {
         "the ceiling alone",
         now.ten.by_source == 0 && now.ten.by_ceiling == now.ten.refused,
     );
+    let of_all = |count: fn(&Outcome) -> u64| count(&now.flood) + count(&now.one) + count(&now.ten);
+    let refused = of_all(|outcome| outcome.refused);
+    let odd = of_all(|outcome| outcome.odd_waits);
     incident.check(
-        "refusals without the wait computed in Retry-After",
+        "refusals whose Retry-After is not the wait in their body, rounded up to seconds",
         "-",
-        grouped(now.one.odd_waits + now.ten.odd_waits),
-        format!("0 of {}", grouped(now.one.refused + now.ten.refused)),
-        now.one.odd_waits + now.ten.odd_waits == 0 && now.one.refused + now.ten.refused > 0,
+        grouped(odd),
+        format!("0 of {}", grouped(refused)),
+        odd == 0 && refused > 0,
+    );
+    let wrong = of_all(|outcome| outcome.wrong_waits);
+    let parts = [&now.flood, &now.one, &now.ten];
+    let doubt = parts.map(|outcome| outcome.doubt_ms).into_iter().max();
+    incident.check(
+        "refusals whose wait is not what their bucket takes for the next unit",
+        "-",
+        grouped(wrong),
+        format!(
+            "0 of {}, by rate, burst and what was admitted, to {} ms at most",
+            grouped(refused),
+            doubt.unwrap_or_default()
+        ),
+        wrong == 0 && refused > 0,
     );
     let others =
         |side: &Side| side.flood.others_refused + side.one.others_refused + side.ten.others_refused;

@@ -1,12 +1,14 @@
 //! The traffic as it is sent to one side.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use tidegate_e2e::{Envoy, Origin, eventually};
 
 use super::outcome::Outcome;
-use super::plan::Plan;
+use super::plan::{Delivery, Plan};
+use super::wait::Buckets;
 use super::{HOOK, SOON};
 use crate::chart::Ink;
 use crate::run::Clock;
@@ -36,12 +38,15 @@ impl Plan {
             ("another tenant's source: ran", Ink::Green),
         ];
         let mut timeline = Timeline::new(self.span().as_secs_f64(), 110, &rows);
+        let mut buckets = Buckets::default();
+        let clock = Clock::start();
         for event in 0..UNFINISHED.min(self.originals) {
-            hangs_up(envoy, origin, event).await?;
+            let written = clock.elapsed();
+            let delivery = hangs_up(envoy, origin, event).await?;
+            buckets.charge(&delivery, clock.span(delivery.at, written));
         }
         let before = origin.count(HOOK);
         let mut finished = vec![false; self.originals];
-        let clock = Clock::start();
         let mut took = Duration::ZERO;
         let mut outcomes = [Outcome::default(), Outcome::default(), Outcome::default()];
         for (part, outcome) in [&self.flood, &self.one, &self.ten]
@@ -49,13 +54,19 @@ impl Plan {
             .zip(&mut outcomes)
         {
             let mut failed = Ok(());
+            let written = Cell::new(Duration::ZERO);
             took += in_order(
                 &envoy.authority(),
                 part.len(),
-                |number, bytes| part[number].write(number, clock, bytes),
+                |number, bytes| {
+                    written.set(clock.elapsed());
+                    part[number].write(number, clock, bytes);
+                },
                 |number, heard| {
                     let delivery = part[number];
-                    let counted = outcome.count(&delivery, &heard, &mut finished);
+                    let when = clock.span(delivery.at, written.get());
+                    let counted =
+                        outcome.count(&delivery, &heard, when, &mut finished, &mut buckets);
                     match counted {
                         Ok(row) => timeline.add(row, delivery.at.as_secs_f64()),
                         Err(error) if failed.is_ok() => failed = Err(error),
@@ -80,7 +91,14 @@ impl Plan {
 }
 
 /// The first delivery of an event, whose sender is gone before the answer.
-async fn hangs_up(envoy: &Envoy, origin: &Origin, event: usize) -> Result<()> {
+async fn hangs_up(envoy: &Envoy, origin: &Origin, event: usize) -> Result<Delivery> {
+    let delivery = Delivery {
+        at: Duration::ZERO,
+        tenant: "acme",
+        source: 0,
+        event,
+        fails: false,
+    };
     let before = origin.count(HOOK);
     let body = format!(r#"{{"event":{{"id":"evt-{event:08}"}},"delivery":"first"}}"#);
     let head = format!(
@@ -97,5 +115,6 @@ async fn hangs_up(envoy: &Envoy, origin: &Origin, event: usize) -> Result<()> {
         );
         Ok(())
     })
-    .await
+    .await?;
+    Ok(delivery)
 }
