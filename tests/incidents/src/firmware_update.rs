@@ -3,6 +3,7 @@
 //! This one runs by the real clock, for it is about waiting. Rates and limits are divided by the same number, so their ratios are the
 //! true ones; the ramp and the window of the guard of then are both fifteen times as short.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -54,8 +55,11 @@ const TO_EDGE: Duration = Duration::from_millis(1_600);
 /// How long a span of the chart is, in seconds.
 const SPAN: f64 = 0.5;
 
-/// The trickle is looked at in spans of so many seconds: a machine that holds the client up for a part of one changes little.
-const LOOK: f64 = 2.0;
+/// The trickle is looked at in spans this long: a machine that holds the client up for a part of one changes little.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The waits of the fleet are all the shortest that `Retry-After` can say: a unit is back sooner.
+const WAIT: Duration = Duration::from_secs(1);
 
 /// What one side did.
 struct Side {
@@ -70,6 +74,29 @@ struct Rates {
     spike: u64,
     rate: u64,
     burst: u64,
+}
+
+impl Rates {
+    /// How many units come back in this time, a part of one included.
+    fn refill(self, time: Duration) -> u64 {
+        (self.rate as f64 * time.as_secs_f64()).ceil() as u64
+    }
+
+    /// The most that may be admitted in this time.
+    fn most(self, time: Duration) -> u64 {
+        self.burst + self.refill(time)
+    }
+
+    /// How many may be seen admitted within [`LOOK`] of a bucket that the whole fleet asks, where the longest answer took `longest`.
+    ///
+    /// Such a bucket was empty for whoever was refused last, and gives what comes back since to whoever comes next. What is seen was
+    /// decided up to `longest` before, at either end; and the next one is as late as that at most, from when he is due.
+    fn trickle(self, longest: Duration) -> RangeInclusive<u64> {
+        let next = Duration::from_secs(1) / u32::try_from(self.spike).unwrap_or(u32::MAX);
+        let doubt = (longest + next) * 2;
+        let least = self.refill(LOOK.saturating_sub(doubt)).saturating_sub(1);
+        least..=self.refill(LOOK + doubt) + 1
+    }
 }
 
 pub(crate) async fn replay(run: Run) -> Result<Incident> {
@@ -170,19 +197,21 @@ fn compare(incident: &mut Incident, then: &Side, now: &Side, rates: Rates) {
         sent(then),
         sent(now),
     );
+    // What is seen within some time was decided within that and the longest that an answer took.
+    let longest = now.fleet.iter().map(Landed::took).max().unwrap_or_default();
     let admitted = |side: &Side| side.fleet.iter().filter(|one| one.status == 200).count() as u64;
-    incident.figure(
+    let all = rates.most(FLOOD + longest);
+    incident.check(
         "of the fleet, admitted",
         grouped(admitted(then)),
         grouped(admitted(now)),
+        format!("now burst and rate alone, {all} at most"),
+        admitted(now) <= all,
     );
 
     let limit = rates.rate * WINDOW.as_secs();
     let (across_then, across_now) = (most_within(then), most_within(now));
-    // What is seen within some time was decided within that and the longest that an answer took.
-    let longest = now.fleet.iter().map(Landed::took).max().unwrap_or_default();
-    let most =
-        rates.burst + (rates.rate as f64 * (WINDOW + longest).as_secs_f64()).ceil() as u64 + 1;
+    let most = rates.most(WINDOW + longest);
     incident.check(
         format!(
             "most admitted in any {} s, of {limit} that the rate gives",
@@ -201,13 +230,21 @@ fn compare(incident: &mut Incident, then: &Side, now: &Side, rates: Rates) {
     );
     let (quiet_then, loud_then) = extremes(then);
     let (quiet_now, loud_now) = extremes(now);
-    let rate = rates.rate as f64;
+    let refill = rates.rate * LOOK.as_secs();
+    let trickle = rates.trickle(longest);
     incident.check(
-        "admitted a second under the flood, least and most over two seconds",
-        format!("{quiet_then:.1} and {loud_then:.1}"),
-        format!("{quiet_now:.1} and {loud_now:.1}"),
-        format!("then none at times; now within half and double the refill of {rate}"),
-        quiet_then < 0.1 * rate && quiet_now >= 0.5 * rate && loud_now <= 2.0 * rate,
+        format!(
+            "admitted within {} s under the flood, least and most, of {refill} that come back",
+            LOOK.as_secs()
+        ),
+        format!("{quiet_then} and {loud_then}"),
+        format!("{quiet_now} and {loud_now}"),
+        format!(
+            "then under a tenth of it at times; now what comes back alone, {} to {}",
+            trickle.start(),
+            trickle.end()
+        ),
+        quiet_then * 10 < refill && trickle.contains(&quiet_now) && trickle.contains(&loud_now),
     );
     let refused = |side: &Side| side.others.iter().filter(|one| one.status != 200).count();
     incident.check(
@@ -220,25 +257,29 @@ fn compare(incident: &mut Incident, then: &Side, now: &Side, rates: Rates) {
         "0",
         refused(now) == 0,
     );
-    let (wave_then, wave_now) = (wave(then), wave(now));
+    let refusals = now.fleet.iter().filter(|one| one.status == 429);
+    let wait = Some(WAIT.as_secs());
+    let odd = refusals.filter(|one| one.retry_after != wait).count();
+    incident.check(
+        "refusals whose Retry-After is not a second, within which a unit is back",
+        "-",
+        odd,
+        "0",
+        odd == 0,
+    );
+    // Who all wait as long as each other come again as they were refused, and were refused as they came.
+    let second = Duration::from_secs(1);
+    let came = most_that_come(now, false, second + longest);
+    let (wave_then, wave_now) = (wave(then), most_that_come(now, true, second));
     incident.check(
         "who waits as told: most that come again in a second, to most that come first",
         format!("{wave_then:.1} times"),
-        format!("{wave_now:.1} times"),
-        "then a wave, over 2 times; now less, seven tenths of that at most",
-        wave_then > 2.0 && wave_now <= wave_then * 0.7,
-    );
-    let untold = now
-        .fleet
-        .iter()
-        .filter(|one| one.status == 429 && one.retry_after.is_none())
-        .count();
-    incident.check(
-        "refusals without Retry-After",
-        "-",
-        untold,
-        "0",
-        untold == 0,
+        format!("{:.1} times", wave(now)),
+        format!(
+            "then a wave, over 2 times; now {wave_now} of {came} at most, who come first in a second and the {:.0} ms of an answer",
+            millis(longest)
+        ),
+        wave_then > 2.0 && wave_now <= came,
     );
 }
 
@@ -441,32 +482,31 @@ fn densest(times: impl Iterator<Item = Duration>, length: Duration) -> u64 {
     within.max().unwrap_or(0)
 }
 
-/// The least and the most that was admitted a second, in the spans of the plateau.
-fn extremes(side: &Side) -> (f64, f64) {
-    let begin = (BEFORE + RAMP).as_secs_f64();
-    let spans = (PLATEAU.as_secs_f64() / LOOK) as usize;
-    let mut counts = vec![0_u64; spans];
+/// The least and the most that was admitted in one of the spans of the plateau.
+fn extremes(side: &Side) -> (u64, u64) {
+    let begin = BEFORE + RAMP;
+    let spans = PLATEAU.as_millis() / LOOK.as_millis();
+    let mut counts = vec![0; spans as usize];
     for one in side.fleet.iter().filter(|one| one.status == 200) {
-        let place = (one.heard.as_secs_f64() - begin) / LOOK;
-        if place >= 0.0
-            && let Some(count) = counts.get_mut(place as usize)
+        if let Some(into) = one.heard.checked_sub(begin)
+            && let Some(count) = counts.get_mut((into.as_millis() / LOOK.as_millis()) as usize)
         {
             *count += 1;
         }
     }
-    let per_second = |count: Option<&u64>| count.copied().unwrap_or(0) as f64 / LOOK;
-    (
-        per_second(counts.iter().min()),
-        per_second(counts.iter().max()),
-    )
+    let count = |found: Option<&u64>| found.copied().unwrap_or(0);
+    (count(counts.iter().min()), count(counts.iter().max()))
 }
 
-/// The most requests within a second that come again as they were told, to the most that come for the first time.
+/// The most requests within `length` that come again as they were told, or that come for the first time.
+fn most_that_come(side: &Side, again: bool, length: Duration) -> u64 {
+    let due = side.fleet.iter().filter(|one| one.shot.again == again);
+    densest(due.map(|one| one.shot.at), length)
+}
+
+/// The most within a second that come again, to the most that come for the first time.
 fn wave(side: &Side) -> f64 {
-    let most = |again: bool| {
-        let due = side.fleet.iter().filter(|one| one.shot.again == again);
-        densest(due.map(|one| one.shot.at), Duration::from_secs(1)) as f64
-    };
+    let most = |again| most_that_come(side, again, Duration::from_secs(1)) as f64;
     most(true) / most(false).max(1.0)
 }
 
