@@ -163,7 +163,7 @@ sizes: build ## Measure what an entry of each kind takes in Envoy's memory, and 
 # Hostile input: docs/hostile.md.
 FUZZ_SECONDS ?= 300
 SOAK_SECONDS ?= 60
-BREAKS := once scope limits role vm envoy memory counts
+BREAKS := once scope limits role refuse vm envoy memory counts
 
 .PHONY: fuzz soak soak-broken
 fuzz: ## Feed what reads hostile bytes with them (FUZZ_SECONDS=300 for each property)

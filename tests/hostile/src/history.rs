@@ -48,6 +48,8 @@ pub(crate) struct Told {
     pub(crate) path: String,
     pub(crate) record: Option<Record>,
     pub(crate) cost: u64,
+    /// Its body is larger than the policy takes.
+    pub(crate) large: bool,
     /// It came behind another one on its connection, which that may have ended.
     pub(crate) follows: bool,
     pub(crate) sent: Micros,

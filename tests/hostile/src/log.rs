@@ -24,6 +24,15 @@ impl Log {
         &self.ended
     }
 
+    /// How each request ended, by its number.
+    pub(crate) fn by_number(&self) -> BTreeMap<u64, &Value> {
+        let numbered = self.ended.iter().filter_map(|line| {
+            let number = line["number"].as_str()?.parse().ok()?;
+            Some((number, line))
+        });
+        numbered.collect()
+    }
+
     /// The lines of requests that have begun and are not over.
     pub(crate) fn open(&self) -> Vec<&Value> {
         let mut ends: BTreeMap<String, usize> = BTreeMap::new();
@@ -74,6 +83,8 @@ mod tests {
         ]);
         assert_eq!(log.open(), [&line("DownstreamStart", 1, "b", "8")]);
         assert_eq!(log.ended().len(), 2);
+        let numbered: Vec<u64> = log.by_number().into_keys().collect();
+        assert_eq!(numbered, [7, 9]);
         assert_eq!(log.beside(8).len(), 3);
         assert!(log.beside(1).is_empty());
     }

@@ -35,6 +35,8 @@ enum Break {
     Scope,
     /// Limits let through twenty times what is checked.
     Limits,
+    /// Strangers are refused everywhere, and not on the routes alone that are for accounts.
+    Refuse,
     /// The cluster has no role `origin`.
     Role,
     /// Requests take down VMs (the module's test build).

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::Break;
-use crate::people::{Person, TENANTS};
+use crate::history::{Kind, Record, Told};
+use crate::people::{Person, TENANTS, Who};
 
 /// The policy's name, and that of the one that is tried beside it.
 pub(crate) const NAME: &str = "hostile";
@@ -71,6 +72,28 @@ pub(crate) const fn of_charges() -> Quota {
     CHARGES
 }
 
+/// The status by which a request that has nothing hostile about it is refused for this reason, if the policy may refuse it so.
+pub(crate) fn refuses(told: &Told, reason: &str) -> Option<u16> {
+    let once = matches!(told.record, Some(Record::Once(_)));
+    let recorded = told.record.is_some();
+    let keyed = matches!(told.kind, Kind::Charges | Kind::Orders | Kind::Uploads);
+    let stranger = matches!(told.who, Who::Stranger(_));
+    let (status, may) = match reason {
+        "quota-exceeded" => (429, true),
+        "request-in-progress" | "response-not-stored" => (409, recorded),
+        // What came of an event that is not known, the next delivery finds out.
+        "outcome-unknown" => (409, once),
+        // Of uploads it is the key alone that counts.
+        "idempotency-key-reused" => (422, once && told.kind != Kind::Uploads),
+        "idempotency-key-missing" => (400, keyed && !recorded),
+        "body-too-large" => (413, told.large),
+        // A key is somebody's.
+        "identity-required" => (401, stranger && (keyed || told.kind == Kind::Private)),
+        _ => return None,
+    };
+    may.then_some(status)
+}
+
 /// The policy in force, mis-set where that is asked for.
 pub(crate) fn policy(broken: Option<Break>) -> Value {
     let limit = |per: &[&str], quota: Quota| {
@@ -124,6 +147,11 @@ pub(crate) fn policy(broken: Option<Break>) -> Value {
         }
         Some(Break::Scope) => {
             routes[4]["cache"] = json!({"scope": "public"});
+        }
+        Some(Break::Refuse) => {
+            for route in routes.as_array_mut().into_iter().flatten() {
+                route["anonymous"] = json!("deny");
+            }
         }
         _ => {}
     }

@@ -101,6 +101,7 @@ pub(crate) fn report(seed: u64, seconds: u64, known: &Known) -> ExitCode {
         counted: &known.counted,
         health: &known.health,
         memory,
+        log: &known.log,
     });
     for name in NAMES {
         let of: Vec<&Broken> = broken.iter().filter(|one| one.invariant == name).collect();

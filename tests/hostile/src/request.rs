@@ -64,6 +64,7 @@ impl Request {
                 path: String::new(),
                 record: None,
                 cost: 1,
+                large: false,
                 follows: false,
                 sent: 0,
             },
@@ -175,6 +176,7 @@ impl Request {
         .into_bytes();
         if dice.u8(0..150) == 0 {
             self.body.resize(40_000, b' ');
+            self.told.large = true;
         }
         self.line("content-type", "application/json");
         let spelt = if dice.bool() {

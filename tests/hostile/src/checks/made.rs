@@ -26,6 +26,7 @@ pub(super) fn told(number: u64, who: usize, kind: Kind, sent: Micros) -> Told {
         path: "/".to_owned(),
         record: None,
         cost: 1,
+        large: false,
         follows: false,
         sent,
     }

@@ -17,6 +17,7 @@ pub(crate) use counted::{Counted, decisions};
 pub(crate) use well::{Health, Memory};
 
 use crate::history::{Execution, Past, Told};
+use crate::log::Log;
 use crate::people::People;
 
 /// The names of the invariants, as they are reported.
@@ -49,6 +50,7 @@ pub(crate) struct Run<'a> {
     pub(crate) counted: &'a Counted,
     pub(crate) health: &'a Health,
     pub(crate) memory: &'a Memory,
+    pub(crate) log: &'a Log,
 }
 
 /// Everything that did not hold.
@@ -57,7 +59,7 @@ pub(crate) fn all(run: &Run<'_>) -> Vec<Broken> {
         once::check(run.past),
         leaks::check(run.past, run.people),
         admission::check(run.past, run.people),
-        errors::check(run.past, run.counted),
+        errors::check(run.past, run.counted, run.log),
         passing::check(run.past),
         counted::check(run.past, run.counted),
         well::check(run.health),
