@@ -27,8 +27,8 @@ const UNSEEN: [&str; 3] = [
 /// The conduct by which the origin closes a connection that Envoy may be about to use again, for it was answered on.
 const CLOSING: &str = "early";
 
-/// How long Envoy may take to see that a connection is closed.
-const SEEN_CLOSED: Micros = 20_000;
+/// How long Envoy may take to see that a connection is closed, on a machine that has other work.
+const SEEN_CLOSED: Micros = 200_000;
 
 /// The conducts of the origin by which a request has no whole answer, or none in time.
 const MISBEHAVES: [&str; 6] = ["late", "early", "deaf", "resets", "closes", "truncates"];
