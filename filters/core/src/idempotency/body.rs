@@ -1,8 +1,9 @@
 //! What a request was: its body, read chunk by chunk.
 
-use serde_json::Value;
+use serde_json::Number;
 use sha2::{Digest as _, Sha256};
 
+use super::part;
 use crate::key::Parts;
 use crate::policy::{By, EventSource, Execution, Fingerprint, Idempotency};
 use crate::records::Digest;
@@ -77,28 +78,25 @@ impl Body {
         self.length == 0
     }
 
-    fn json(&self) -> Option<Value> {
-        serde_json::from_slice(self.kept.as_deref()?).ok()
-    }
-
     /// The fingerprint of a request with this body; `head` says what the rest of it was. `None` where only the key counts.
     pub fn fingerprint(&self, fingerprint: &Fingerprint, head: &Parts) -> Option<Digest> {
         let mut parts = head.clone();
         match fingerprint {
             Fingerprint::KeyOnly => return None,
             Fingerprint::Body => parts.push(BODY, &self.digest().to_bytes()),
-            Fingerprint::Json(pointers) => match self.json() {
-                // What is no JSON has no parts; all of it counts.
-                None => parts.push(BODY, &self.digest().to_bytes()),
-                Some(json) => {
-                    for pointer in pointers {
-                        // The names of an object are in order, so its spelling does not count.
-                        let part = json.pointer(pointer).map(Value::to_string);
-                        parts.push(POINTER, pointer.as_bytes());
-                        parts.push(PART, part.unwrap_or_default().as_bytes());
-                    }
+            Fingerprint::Json(pointers) => {
+                let body = self.kept.as_deref().unwrap_or_default();
+                for pointer in pointers {
+                    let Ok(part) = part::find(body, pointer) else {
+                        // What is no JSON has no parts; all of it counts.
+                        parts = head.clone();
+                        parts.push(BODY, &self.digest().to_bytes());
+                        break;
+                    };
+                    parts.push(POINTER, pointer.as_bytes());
+                    parts.push(PART, &part.map(part::spelled).unwrap_or_default());
                 }
-            },
+            }
         }
         Some(Digest::of(&parts))
     }
@@ -106,11 +104,13 @@ impl Body {
     /// The text or whole number that a pointer points to, as an event's identity; `None` if there is none. A number that is
     /// read as a double is none: two events that differ in its last digits would be one.
     pub fn event(&self, pointer: &str) -> Option<Vec<u8>> {
-        match self.json()?.pointer(pointer)? {
-            Value::String(text) if !text.trim().is_empty() => Some(text.clone().into_bytes()),
-            Value::Number(number) if !number.is_f64() => Some(number.to_string().into_bytes()),
-            _ => None,
+        let part = part::find(self.kept.as_deref()?, pointer).ok()??.get();
+        if part.starts_with('"') {
+            let text: String = serde_json::from_str(part).ok()?;
+            return (!text.trim().is_empty()).then(|| text.into_bytes());
         }
+        let number: Number = serde_json::from_str(part).ok()?;
+        (!number.is_f64()).then(|| number.to_string().into_bytes())
     }
 }
 

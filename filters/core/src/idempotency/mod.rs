@@ -8,6 +8,7 @@ pub mod body;
 pub mod capture;
 pub mod key;
 pub mod outcome;
+mod part;
 pub mod replay;
 mod subject;
 mod turn;
