@@ -172,7 +172,7 @@ impl Gate {
         let body = host::call_body(length);
         // No headers: the call was reset, or timed out.
         let outcome = match &body {
-            Ok(body) if lines > 0 => Outcome::of_call(status, body),
+            Ok(body) if lines > 0 => Outcome::of_call(status, headers.iter().copied(), body),
             _ => Outcome::Lost,
         };
         match outcome.settled(rule) {

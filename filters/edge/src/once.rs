@@ -85,7 +85,7 @@ impl Once {
     /// Keeps no answer.
     pub(crate) fn keep_nothing(&mut self) {
         if let Self::Answering(_, capture) = self {
-            *capture = Capture::nothing(capture.said().0);
+            *capture = Capture::nothing(capture.status());
         }
     }
 
@@ -98,7 +98,7 @@ impl Once {
             match host::response_body(length) {
                 Ok(chunk) => capture.push(&chunk),
                 // What cannot be read cannot be sent again.
-                Err(host::Failed) => *capture = Capture::nothing(capture.said().0),
+                Err(host::Failed) => *capture = Capture::nothing(capture.status()),
             }
         }
         if ends {
@@ -111,8 +111,7 @@ impl Once {
         if let Self::Answering(running, capture) = core::mem::take(self)
             && let Some(rule) = gate.rule(&running)
         {
-            let (status, body) = capture.said();
-            if let Some(settled) = Outcome::of_call(status, body).settled(rule) {
+            if let Some(settled) = capture.outcome().settled(rule) {
                 gate.settle(&running.place, settled);
                 return;
             }

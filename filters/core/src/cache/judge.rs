@@ -46,6 +46,11 @@ const PROXY: [&[u8]; 3] = [
     b"proxy-authorization",
 ];
 
+/// Fields that are one caller's, and in nobody's copy.
+pub(super) fn is_personal(name: &[u8]) -> bool {
+    matches!(name, b"set-cookie" | b"set-cookie2") || PROXY.contains(&name)
+}
+
 /// Fields by which caches are told in place of `Cache-Control`: a CDN's (RFC 9213), and those that Varnish and nginx
 /// go by.
 pub(super) fn is_targeted(name: &[u8]) -> bool {

@@ -1,10 +1,10 @@
 //! The role `origin`, behind the cache: what the application gets, and what the cache gets back.
 
 use super::headers::{Line, find, joined, one};
-use super::judge::is_targeted;
+use super::judge::{is_personal, is_targeted};
 use super::outgoing::scrub_lines;
 use super::{
-    ADDED, Edit, INSTRUCTION, Instruction, KEPT, Marker, SCOPE, SEAL, Verdict, judge, path,
+    ADDED, Edit, INSTRUCTION, Instruction, KEPT, Marker, SCOPE, SEAL, Use, Verdict, judge, path,
 };
 use crate::reserved;
 
@@ -75,8 +75,12 @@ pub fn response(told: &Told, headers: &[Line<'_>]) -> Vec<Edit> {
         return edits;
     }
     // A confirmation has no body: what it confirms was sealed when it was stored, and its seal must not become that of
-    // whoever asked for the confirmation.
+    // whoever asked for the confirmation. Its fields become the copy's (RFC 9111, section 3.2), whatever it says of being stored.
     let confirms = headers.contains(&(b":status", b"304"));
+    let of_a_copy = instruction.is_some_and(|told| matches!(told.usage, Use::Scoped | Use::Public));
+    if confirms && of_a_copy {
+        edits.extend(names(headers, is_personal).into_iter().map(Edit::remove));
+    }
     if let Some(marker) = &told.marker
         && !confirms
     {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::directives::{Directives, members};
 use super::headers::{Line, find};
-use super::judge::is_targeted;
+use super::judge::{is_personal, is_targeted};
 use super::{ADDED, CACHE_NAME, Edit, Expected, KEPT, Marker, SCOPE, SEAL, Use};
 use crate::identity::digest;
 use crate::reserved::{self, PARAMETER};
@@ -63,6 +63,8 @@ pub fn outgoing(
 ) -> Result<Vec<Edit>, Mismatch> {
     check(expected, sender, headers)?;
     let mut edits = Vec::new();
+    // A cache takes fields of a confirmation over into its copy (RFC 9111, section 3.2), and with them what was for whoever asked.
+    let of_a_copy = sender == Sender::Cache && expected.usage != Use::Off;
     for (index, (name, value)) in headers.iter().enumerate() {
         let earlier = headers.get(..index).unwrap_or_default();
         if earlier.iter().any(|(known, _)| known == name) {
@@ -77,7 +79,7 @@ pub fn outgoing(
             {
                 edits.push(Edit::set(kept, *value));
             }
-        } else if expected.scoped && is_targeted(name) {
+        } else if (expected.scoped && is_targeted(name)) || (of_a_copy && is_personal(name)) {
             edits.push(Edit::remove(name));
         } else if *name == b"vary" {
             unvary(headers, &mut edits);

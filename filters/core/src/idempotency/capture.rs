@@ -1,5 +1,6 @@
 //! The origin's answer, kept as it passes by.
 
+use super::outcome::Outcome;
 use crate::records::{Owner, Stored};
 use crate::reserved;
 
@@ -101,9 +102,16 @@ impl Capture {
         self.body.len()
     }
 
-    /// The status, and the body as far as it was kept: by the two a proxy's word is told from an answer.
-    pub fn said(&self) -> (u16, &[u8]) {
-        (self.status, &self.body)
+    /// The status.
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// What became of the call, by what came: a proxy's word is told from an answer.
+    pub fn outcome(&self) -> Outcome {
+        let headers = self.headers.iter();
+        let headers = headers.map(|(name, value)| (name.as_slice(), value.as_slice()));
+        Outcome::of_call(self.status, headers, &self.body)
     }
 
     /// Whether it is known by now to be too large; the rest need not be read.

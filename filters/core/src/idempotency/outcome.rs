@@ -47,9 +47,22 @@ impl Outcome {
         }
     }
 
-    /// What became of a call that we made ourselves, by the answer that came: Envoy tells of its own failures in the place
-    /// of one, in words of its own.
-    pub fn of_call(status: u16, body: &[u8]) -> Self {
+    /// What became of a call by the answer that came, of which `headers` are those that count: an Envoy on the way tells of its own
+    /// failures in the place of one, in words of its own.
+    ///
+    /// Whose words they are is not to be read where something on the way compressed them: then the call may have been sent.
+    pub fn of_call<'h>(
+        status: u16,
+        headers: impl IntoIterator<Item = (&'h [u8], &'h [u8])>,
+        body: &[u8],
+    ) -> Self {
+        let mut headers = headers.into_iter();
+        let coded = |(name, value): (&[u8], &[u8])| {
+            name == b"content-encoding" && !value.trim_ascii().eq_ignore_ascii_case(b"identity")
+        };
+        if (502..=504).contains(&status) && headers.any(coded) {
+            return Self::Lost;
+        }
         let says = |words: &[u8]| body.windows(words.len()).any(|window| window == words);
         match status {
             503 if body.starts_with(b"no healthy upstream") => Self::NotSent,

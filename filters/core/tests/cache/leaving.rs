@@ -339,3 +339,39 @@ fn what_an_application_says_in_our_name_reaches_nobody() {
         );
     }
 }
+
+/// What stands in a copy is everybody's who shares it, however it came there; who is answered by the origin keeps his own.
+#[test]
+fn c7_c23_a_copy_has_no_cookie() {
+    const FIELDS: [(&str, &str); 5] = [
+        ("set-cookie", "sid=bob"),
+        ("set-cookie2", "sid=bob"),
+        ("proxy-authenticate", "Basic"),
+        ("proxy-authentication-info", "a=b"),
+        ("proxy-authorization", "Basic eA=="),
+    ];
+    for (cache, caller) in [(SCOPED, &AMY[..]), (r#"{"scope": "public"}"#, &[])] {
+        let plan = plan(cache, caller);
+        let told = Told {
+            instruction: Some(plan.instruction),
+            marker: plan.marker,
+        };
+        let left = |status: &'static str, sender: Sender| {
+            let mut headers = vec![(":status", status), ("etag", "\"e\"")];
+            headers.extend(FIELDS);
+            let headers = lines(&headers);
+            let behind = edited(&headers, &response(&told, &headers));
+            let behind: Vec<_> = (behind.iter())
+                .map(|(n, v)| (n.as_str(), v.as_str()))
+                .collect();
+            let behind = lines(&behind);
+            let edits = outgoing(&plan.expected, sender, &behind).unwrap();
+            let got = edited(&behind, &edits);
+            FIELDS.map(|(name, _)| got.iter().any(|(known, _)| known == name))
+        };
+        assert_eq!(left("200", Sender::Upstream), [true; 5]);
+        assert_eq!(left("200", Sender::Cache), [false; 5]);
+        // A confirmation becomes a part of the copy, wherever the cache is.
+        assert_eq!(left("304", Sender::Upstream), [false; 5]);
+    }
+}

@@ -99,3 +99,34 @@ fn a23_only_the_reason_itself_says_that_there_was_no_connection() {
         );
     }
 }
+
+/// What an Envoy on the way says of a call that it lost is read in its text, which a filter may have compressed.
+#[test]
+fn a21_a_compressed_error_of_a_proxy_tells_nothing() {
+    use Outcome::{Answered, Lost, NotSent};
+    let of = |status: u16, coding: Option<&str>, body: &str| {
+        let coding = coding.map(|coding| (&b"content-encoding"[..], coding.as_bytes()));
+        let headers = [(&b"content-type"[..], &b"text/plain"[..])];
+        Outcome::of_call(status, headers.into_iter().chain(coding), body.as_bytes())
+    };
+    let lost = "upstream connect error or disconnect/reset before headers. reset reason: connection termination";
+    let never = "upstream connect error or disconnect/reset before headers. reset reason: remote connection failure";
+    for (status, coding, body, outcome) in [
+        (503, None, lost, Lost),
+        (503, None, never, NotSent),
+        (503, Some("identity"), never, NotSent),
+        (503, None, "busy", Answered(503)),
+        (503, Some("gzip"), "\u{1f}", Lost),
+        (502, Some("br"), "", Lost),
+        (504, Some(" GZIP "), "", Lost),
+        (500, Some("gzip"), "\u{1f}", Answered(500)),
+        (200, Some("gzip"), "\u{1f}", Answered(200)),
+        (429, Some("gzip"), "\u{1f}", Answered(429)),
+    ] {
+        assert_eq!(
+            of(status, coding, body),
+            outcome,
+            "{status} {coding:?} {body}"
+        );
+    }
+}

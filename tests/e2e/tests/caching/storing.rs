@@ -1,8 +1,11 @@
 //! What Envoy's caches may keep, judged behind them, and what the caller is told of it.
 
+use std::time::Duration;
+
 use http::Method;
 use serde_json::json;
 use tidegate_e2e::jwt::Issuer;
+use tokio::time::sleep;
 
 use crate::stand::{Kind, Setup, Stand};
 use crate::{PUBLIC, SAY, all, is_clean, lines};
@@ -207,6 +210,47 @@ async fn shares_what_is_public(stand: &Stand) {
     }
 }
 
+/// c7, c23: fields of a confirmation (304) become the copy's, and with them what was for whoever asked.
+async fn takes_nobodys_cookie_from_a_confirmation(stand: &Stand, kind: Kind) {
+    let etag = ("etag", "\"e\"");
+    for (n, control) in ["public, max-age=600", "private, no-store"]
+        .into_iter()
+        .enumerate()
+    {
+        let path = format!("/public/confirmed/{n}");
+        let first = [("cache-control", "public, max-age=1"), etag];
+        stand.get(&path, "amy", &first).await;
+        sleep(Duration::from_millis(2_100)).await;
+        let confirmed = async |caller: &str, say: &[(&str, &str)]| {
+            let call = stand.call(Method::GET, &path, caller);
+            let call = call.header("x-origin-respond-status", "304");
+            call.header(SAY, lines(say)).send().await.unwrap()
+        };
+        let say = [
+            ("set-cookie", "sid=bob"),
+            ("proxy-authenticate", "Basic"),
+            ("cache-control", control),
+            etag,
+        ];
+        confirmed("bob", &say).await;
+        let seen = stand.origin.last(&path).unwrap();
+        assert!(
+            seen.headers.contains_key("if-none-match"),
+            "{kind:?} {seen:?}"
+        );
+        for caller in ["amy", "cat", ""] {
+            let answer = confirmed(caller, &first).await;
+            assert_eq!(answer.status, 200, "{kind:?} {answer:?}");
+            for name in ["set-cookie", "proxy-authenticate"] {
+                assert!(
+                    !answer.headers.contains_key(name),
+                    "{kind:?} {control} {answer:?}"
+                );
+            }
+        }
+    }
+}
+
 async fn passes_by_who_is_nobody(stand: &Stand) {
     // c8: neither is a copy kept, nor one served.
     stand.get("/mine/a", "amy", PUBLIC).await;
@@ -258,6 +302,7 @@ async fn storing(kind: Kind) {
     let stand = Setup::new(kind).gate(|gate| gate.jwt(issuer)).start().await;
     keeps_what_it_may(&stand, kind).await;
     shares_what_is_public(&stand).await;
+    takes_nobodys_cookie_from_a_confirmation(&stand, kind).await;
     passes_by_who_is_nobody(&stand).await;
     asks_for_a_word_where_there_was_a_token(&stand, &token).await;
     assert_eq!(stand.mismatches().await, 0);

@@ -209,3 +209,24 @@ async fn a23_a_proxy_on_the_way_that_lost_the_answer_does_not_speak_for_the_orig
         assert_eq!(stand.origin.count(), runs, "{reason}");
     }
 }
+
+/// A proxy's word that it lost a call may come compressed; a 503 that says what it is frees the key as ever.
+#[tokio::test]
+async fn a_compressed_503_may_be_a_proxys() {
+    let stand = Stand::of(json!({"key": "required"})).await;
+    let busy = || Reply::status(StatusCode::SERVICE_UNAVAILABLE).body("busy");
+    stand
+        .origin
+        .answer(CHARGES, busy().header("content-encoding", "gzip"));
+    let first = charge(&stand.envoy, "k").send().await.unwrap();
+    assert_eq!(first.status, 503);
+    let again = charge(&stand.envoy, "k").send().await.unwrap();
+    is_problem(&again, 409, "outcome-unknown");
+    assert_eq!(stand.origin.total(), 1);
+    stand.origin.answer(CHARGES, busy());
+    for _ in 0..2 {
+        let told = charge(&stand.envoy, "another").send().await.unwrap();
+        assert_eq!(told.text(), "busy");
+    }
+    assert_eq!(stand.origin.total(), 3);
+}
