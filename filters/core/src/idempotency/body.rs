@@ -106,10 +106,10 @@ impl Body {
     pub fn event(&self, pointer: &str) -> Option<Vec<u8>> {
         let part = part::find(self.kept.as_deref()?, pointer).ok()??.get();
         if part.starts_with('"') {
-            let text: String = serde_json::from_str(part).ok()?;
+            let text: String = serde_json::from_slice(part.as_bytes()).ok()?;
             return (!text.trim().is_empty()).then(|| text.into_bytes());
         }
-        let number: Number = serde_json::from_str(part).ok()?;
+        let number: Number = serde_json::from_slice(part.as_bytes()).ok()?;
         (!number.is_f64()).then(|| number.to_string().into_bytes())
     }
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
@@ -18,10 +18,27 @@ const MOST_DEEP: usize = 64;
 /// # Errors
 /// The body is no JSON.
 pub(super) fn find<'b>(body: &'b [u8], pointer: &str) -> serde_json::Result<Option<&'b RawValue>> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let found = At(pointer.strip_prefix('/')).deserialize(&mut json)?;
-    json.end()?;
-    Ok(found)
+    let mut part: &RawValue = serde_json::from_slice(body)?;
+    // What stands before the first is empty.
+    for token in pointer.split('/').skip(1) {
+        let name = token.replace("~1", "/").replace("~0", "~");
+        match step(part, &name)? {
+            Some(inside) => part = inside,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(part))
+}
+
+/// The member of this name, or the item of this index.
+fn step<'b>(part: &'b RawValue, name: &str) -> serde_json::Result<Option<&'b RawValue>> {
+    let written = part.get().as_bytes();
+    let mut json = serde_json::Deserializer::from_slice(written);
+    match written.first() {
+        Some(b'{') => json.deserialize_map(Member(name)),
+        Some(b'[') => json.deserialize_seq(Item(name)),
+        _ => Ok(None),
+    }
 }
 
 /// A part in the spelling that all its spellings have: no space between, the names of objects in order, and texts without what
@@ -40,7 +57,8 @@ fn spell(part: &RawValue, depth: usize, text: &mut Vec<u8>) -> Option<()> {
     let depth = depth.checked_sub(1)?;
     match written.as_bytes().first()? {
         b'{' => {
-            let members: BTreeMap<String, &RawValue> = serde_json::from_str(written).ok()?;
+            let members: BTreeMap<String, &RawValue> =
+                serde_json::from_slice(written.as_bytes()).ok()?;
             text.push(b'{');
             for (index, (name, member)) in members.into_iter().enumerate() {
                 divide(index, text);
@@ -51,7 +69,7 @@ fn spell(part: &RawValue, depth: usize, text: &mut Vec<u8>) -> Option<()> {
             text.push(b'}');
         }
         b'[' => {
-            let items: Vec<&RawValue> = serde_json::from_str(written).ok()?;
+            let items: Vec<&RawValue> = serde_json::from_slice(written.as_bytes()).ok()?;
             text.push(b'[');
             for (index, item) in items.into_iter().enumerate() {
                 divide(index, text);
@@ -60,7 +78,7 @@ fn spell(part: &RawValue, depth: usize, text: &mut Vec<u8>) -> Option<()> {
             text.push(b']');
         }
         b'"' => {
-            let plain: String = serde_json::from_str(written).ok()?;
+            let plain: String = serde_json::from_slice(written.as_bytes()).ok()?;
             serde_json::to_writer(text, &plain).ok()?;
         }
         _ => text.extend_from_slice(written.as_bytes()),
@@ -74,93 +92,52 @@ fn divide(index: usize, text: &mut Vec<u8>) {
     }
 }
 
-/// What is at the end of a way, whose names and indexes are divided by `/`; `None`: it is here.
-struct At<'p>(Option<&'p str>);
+/// Finds the member of this name.
+struct Member<'n>(&'n str);
 
-impl<'de> DeserializeSeed<'de> for At<'_> {
-    type Value = Option<&'de RawValue>;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
-        let Some(way) = self.0 else {
-            return serde::Deserialize::deserialize(json).map(Some);
-        };
-        let (token, rest) = match way.split_once('/') {
-            Some((token, rest)) => (token, Some(rest)),
-            None => (way, None),
-        };
-        json.deserialize_any(Inside {
-            name: token.replace("~1", "/").replace("~0", "~"),
-            rest,
-        })
-    }
-}
-
-/// Steps into a value by the name of a member, or the index of an item.
-struct Inside<'p> {
-    name: String,
-    rest: Option<&'p str>,
-}
-
-impl<'de> Visitor<'de> for Inside<'_> {
+impl<'de> Visitor<'de> for Member<'_> {
     type Value = Option<&'de RawValue>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+        f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some(wanted) = members.next_key_seed(Is(&self.name))? {
+        while let Some(wanted) = members.next_key_seed(Is(self.0))? {
+            let member = members.next_value()?;
             if wanted {
                 // Of two of one name the last one counts, as it does for most who read it.
-                found = members.next_value_seed(At(self.rest))?;
-            } else {
-                members.next_value::<IgnoredAny>()?;
+                found = Some(member);
             }
         }
         Ok(found)
+    }
+}
+
+/// Finds the item of this index.
+struct Item<'n>(&'n str);
+
+impl<'de> Visitor<'de> for Item<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         // An index has one spelling (section 4).
-        let index: Option<usize> = self.name.parse().ok();
-        let index = index.filter(|index| index.to_string() == self.name);
+        let index: Option<usize> = self.0.parse().ok();
+        let index = index.filter(|index| index.to_string() == self.0);
         let mut found = None;
-        for number in 0_usize.. {
+        let mut number = 0_usize;
+        while let Some(item) = items.next_element()? {
             if Some(number) == index {
-                match items.next_element_seed(At(self.rest))? {
-                    Some(item) => found = item,
-                    None => break,
-                }
-            } else if items.next_element::<IgnoredAny>()?.is_none() {
-                break;
+                found = Some(item);
             }
+            number = number.saturating_add(1);
         }
         Ok(found)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
     }
 }
 

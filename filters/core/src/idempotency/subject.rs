@@ -42,6 +42,8 @@ pub(crate) fn subject(
     identity: &Identity<'_>,
     request: &Request<'_>,
 ) -> Result<Option<Subject>, Denial> {
+    let mut methods = route.matcher.methods.iter();
+    let named = methods.any(|method| method.as_bytes() == request.method);
     if is_stream(request) {
         return match &rule.by {
             By::Key { required: true, .. } => Err(Denial::NotRecordable(
@@ -70,15 +72,10 @@ pub(crate) fn subject(
             ..
         } => {
             // The methods that may be sent again without a key, unless the route names them.
-            let named = route
-                .matcher
-                .methods
-                .iter()
-                .any(|m| m.as_bytes() == request.method);
             if !matches!(request.method, b"POST" | b"PATCH") && !named {
                 return Ok(None);
             }
-            if matches!(request.method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE") {
+            if is_safe(request.method) {
                 return Ok(None);
             }
             let key = key::read(request.lines(key::HEADER), *lenient, *max_length)
@@ -106,6 +103,10 @@ pub(crate) fn subject(
             (Some(found), None)
         }
         By::Event { sources, .. } => {
+            // Whoever asks whether a receiver is there delivers nothing, unless the route is for such requests by name.
+            if is_safe(request.method) && !named {
+                return Ok(None);
+            }
             scope.push(KIND, b"event");
             scope.push(ROUTE, route.name.as_bytes());
             match in_headers(sources, request)? {
@@ -121,6 +122,11 @@ pub(crate) fn subject(
         found,
         later,
     }))
+}
+
+/// Whether a method only asks (RFC 9110, section 9.2.1).
+fn is_safe(method: &[u8]) -> bool {
+    matches!(method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
 }
 
 /// Whether one of these sources stands in the body.

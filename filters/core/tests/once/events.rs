@@ -277,3 +277,29 @@ fn who_may_not_send_another_event_is_refused_before_its_body_is_read() {
     let denial = world.head(&Ask::event("{\"id\": 99}")).got().refused();
     assert!(matches!(denial, Denial::QuotaExceeded { .. }));
 }
+
+/// A sender that asks whether the receiver is there, or a browser that asks whether it may send, has delivered nothing.
+#[test]
+fn a_request_that_only_asks_is_no_delivery() {
+    let by = json!([{"header": "webhook-id"}, {"body": "digest"}]);
+    let event = || Ask::event("{}").with("webhook-id", "msg_1");
+    let mut world = world(by.clone());
+    for method in ["GET", "HEAD", "OPTIONS", "TRACE"] {
+        assert_eq!(
+            world.head(&event().method(method)).got(),
+            Got::Went,
+            "{method}"
+        );
+    }
+    world.run(&event(), 200, b"done");
+    world.send(&event()).replayed();
+    world.send(&event().method("PUT")).replayed();
+    // A route may be for such requests by name.
+    let mut policy = hooks(json!({"by": by}));
+    policy.routes[0].matcher.methods = vec!["GET".to_owned(), "POST".to_owned()];
+    let mut world = World::new(policy);
+    let asks = || event().method("GET");
+    let running = world.head(&asks()).got().ran();
+    world.answer(&running, 200, &[], b"ok");
+    world.head(&asks()).got().replayed();
+}
