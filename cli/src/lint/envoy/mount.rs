@@ -1,7 +1,7 @@
 //! Mounts of the module.
 
 use serde_json::{Map, Value};
-use tidegate_core::policy::{Mistake, Policy};
+use tidegate_core::policy::{BESIDE_PACKED, Mistake, Policy};
 
 use super::node::Node;
 
@@ -125,8 +125,7 @@ fn told(configuration: Node<'_>) -> Option<Told<'_>> {
     };
     let members: Option<Value> = serde_json::from_str(&text).ok();
     let keys = members.as_ref().and_then(Value::as_object);
-    let beside =
-        |keys: &Map<_, _>| (keys.keys()).all(|key| matches!(key.as_str(), "mode" | "canary"));
+    let beside = |keys: &Map<_, _>| (keys.keys()).all(|key| BESIDE_PACKED.contains(&key.as_str()));
     if keys.is_some_and(beside) {
         return Some(Told::Beside(Beside { at, text }));
     }

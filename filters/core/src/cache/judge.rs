@@ -39,6 +39,9 @@ pub enum Veto {
 /// Directives that let a shared cache keep an authorized response (RFC 9111, section 3.5).
 const SHAREABLE: [&str; 3] = ["public", "must-revalidate", "s-maxage"];
 
+/// Fields by which a caller is known from now on.
+const COOKIES: [&[u8]; 2] = [b"set-cookie", b"set-cookie2"];
+
 /// Fields that no cache stores (RFC 9111, section 3.1).
 const PROXY: [&[u8]; 3] = [
     b"proxy-authenticate",
@@ -48,7 +51,7 @@ const PROXY: [&[u8]; 3] = [
 
 /// Fields that are one caller's, and in nobody's copy.
 pub(super) fn is_personal(name: &[u8]) -> bool {
-    matches!(name, b"set-cookie" | b"set-cookie2") || PROXY.contains(&name)
+    COOKIES.contains(&name) || PROXY.contains(&name)
 }
 
 /// Fields by which caches are told in place of `Cache-Control`: a CDN's (RFC 9213), and those that Varnish and nginx
@@ -88,7 +91,7 @@ pub fn judge(instruction: Option<&Instruction>, headers: &[Line<'_>]) -> Verdict
     if lines(b"vary").flat_map(members).any(varies) {
         return Verdict::Veto(Veto::Vary);
     }
-    if there(b"set-cookie") || there(b"set-cookie2") {
+    if COOKIES.into_iter().any(there) {
         return Verdict::Veto(Veto::SetCookie);
     }
     if PROXY.into_iter().any(there) {

@@ -1,6 +1,7 @@
 //! What a request was: its body, read chunk by chunk.
 
 use serde_json::Number;
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::part;
@@ -84,27 +85,32 @@ impl Body {
         match fingerprint {
             Fingerprint::KeyOnly => return None,
             Fingerprint::Body => parts.push(BODY, &self.digest().to_bytes()),
-            Fingerprint::Json(pointers) => {
-                let body = self.kept.as_deref().unwrap_or_default();
-                for pointer in pointers {
-                    let Ok(part) = part::find(body, pointer) else {
-                        // What is no JSON has no parts; all of it counts.
-                        parts = head.clone();
-                        parts.push(BODY, &self.digest().to_bytes());
-                        break;
-                    };
-                    parts.push(POINTER, pointer.as_bytes());
-                    parts.push(PART, &part.map(part::spelled).unwrap_or_default());
+            Fingerprint::Json(pointers) => match self.parts(pointers) {
+                // What is no JSON has no parts; all of it counts.
+                None => parts.push(BODY, &self.digest().to_bytes()),
+                Some(found) => {
+                    for (pointer, part) in pointers.iter().zip(found) {
+                        parts.push(POINTER, pointer.as_bytes());
+                        parts.push(PART, &part.map(part::spelled).unwrap_or_default());
+                    }
                 }
-            }
+            },
         }
         Some(Digest::of(&parts))
+    }
+
+    /// What these pointers point to, in their order; `None` if the body is no JSON.
+    fn parts(&self, pointers: &[String]) -> Option<Vec<Option<&RawValue>>> {
+        let json = part::read(self.kept.as_deref()?).ok()?;
+        let found = pointers.iter().map(|pointer| part::find(json, pointer));
+        found.collect::<Result<_, _>>().ok()
     }
 
     /// The text or whole number that a pointer points to, as an event's identity; `None` if there is none. A number that is
     /// read as a double is none: two events that differ in its last digits would be one.
     pub fn event(&self, pointer: &str) -> Option<Vec<u8>> {
-        let part = part::find(self.kept.as_deref()?, pointer).ok()??.get();
+        let json = part::read(self.kept.as_deref()?).ok()?;
+        let part = part::find(json, pointer).ok()??.get();
         if part.starts_with('"') {
             let text: String = serde_json::from_slice(part.as_bytes()).ok()?;
             return (!text.trim().is_empty()).then(|| text.into_bytes());

@@ -30,7 +30,7 @@ pub use self::compile::grouped;
 pub use self::idempotency::{By, EventSource, Execution, Fingerprint, Idempotency, UnknownRule};
 pub use self::mistake::Mistake;
 pub use self::notify::Notify;
-pub use self::packed::Packed;
+pub use self::packed::{BESIDE_PACKED, Packed};
 pub use self::parse::Checked;
 #[cfg(feature = "cases")]
 pub use self::pointer::{Pointer, Step};

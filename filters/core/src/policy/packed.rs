@@ -60,9 +60,7 @@ impl Policy {
             return Ok(());
         }
         let mut faults = Faults::default();
-        match beside(configuration, &mut faults) {
-            // What it says is told already.
-            _ if !faults.is_empty() => {}
+        match beside(configuration).map_err(|faults| faults.into_mistakes(None))? {
             Some(Beside {
                 mode: None,
                 canary: None,
@@ -98,34 +96,27 @@ impl Policy {
     }
 }
 
-impl Beside {
-    /// Its keys.
-    const KEYS: [&str; 2] = ["mode", "canary"];
-}
+/// What a configuration may have beside a policy that is packed; with any other key it is something else.
+pub const BESIDE_PACKED: [&str; 2] = ["mode", "canary"];
 
-/// Reads a configuration; `None` if it is something else, as another policy is. What is wrong in it is told.
-fn beside(configuration: &[u8], faults: &mut Faults) -> Option<Beside> {
-    let mut json = read(configuration, &mut Faults::default())?;
-    let Json::Object(Members(members)) = &json else {
-        return None;
+/// Reads a configuration; `None` if it is something else, as another policy is.
+///
+/// # Errors
+/// What is wrong in it.
+fn beside(configuration: &[u8]) -> Result<Option<Beside>, Faults> {
+    let Some(mut json) = read(configuration, &mut Faults::default()) else {
+        return Ok(None);
     };
-    if !members
-        .iter()
-        .all(|(key, _)| Beside::KEYS.contains(&key.as_str()))
-    {
-        return None;
+    let known = |(key, _): &(String, Json)| BESIDE_PACKED.contains(&key.as_str());
+    if !matches!(&json, Json::Object(Members(members)) if members.iter().all(known)) {
+        return Ok(None);
     }
-    json::audit(&mut json, ValuePointerRef::Origin, faults);
+    let mut faults = Faults::default();
+    json::audit(&mut json, ValuePointerRef::Origin, &mut faults);
     if !faults.is_empty() {
-        return None;
+        return Err(faults);
     }
-    match deserr::deserialize(json) {
-        Ok(beside) => Some(beside),
-        Err(found) => {
-            faults.append(found);
-            None
-        }
-    }
+    deserr::deserialize(json).map(Some)
 }
 
 /// The canary of a configuration.
